@@ -26,7 +26,7 @@ readonly vendors=(
   '^(liburing\.h|liburing/) ^sluice/memory/transfer/'
   '^mpi\.h$               ^sluice/exec/ranks/'
   '^(numa|numaif)\.h       ^sluice/memory/[^/]*$'
-  '^omp\.h                ^sluice/(kernels|memory/transfer|exec|measure|probe|train)/|_test\.cpp$'
+  '^omp\.h                ^sluice/(kernels|exec|measure|probe|train)/|_test\.cpp$'
   '^CLI/                  ^tools/'
   '^xxhash\.h             ^sluice/base/'
   '^(onnx|google)/         ^sluice/onnx/'

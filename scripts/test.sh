@@ -33,8 +33,8 @@ readonly quick=(packages build tests format names readme)
 readonly rest=(long asan tsan browser numa docs)
 readonly quarters=("long" "asan" "tsan browser" "numa docs")
 readonly all_stages=("${quick[@]}" "${rest[@]}" soak)
-readonly sanitized="base memory transfer observe plan verify program kernels kernels_reference kernels_onednn backends exec measure probe offload data onnx onnx_import onnx_node train experiment"
-readonly threaded="transfer observe exec offload"
+readonly sanitized="base memory encoding transfer observe profile plan verify program kernels kernels_reference kernels_onednn backends exec measure probe offload data onnx onnx_import onnx_node train experiment"
+readonly threaded="memory transfer observe exec offload"
 # Only tests without OpenMP kernels: GCC's libgomp is not built for the thread sanitizer, so its barriers are invisible
 # to it and every parallel kernel looks like a race. These are the suites with threads of our own.
 readonly tsan_suites="TransferLanes ComputeLanes TransferEngines ThrottledEngine UringEngineTest Executor RandomPrograms Progress SameBits PageTracker ChunkQueue SameBitsOnGpu SavedStoreTest PagePoolTest"

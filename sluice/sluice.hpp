@@ -38,4 +38,4 @@
 
 // Page accesses of a program that is no neural network.
 #include "sluice/memory/observe/page_tracker.hpp"
-#include "sluice/memory/observe/training_profile.hpp"
+#include "sluice/profile/training_profile.hpp"

@@ -107,7 +107,7 @@ constexpr std::string_view kLeastPlanner = "on-demand";
 Status find_smallest_budget(const Graph& graph, const Machine& machine, ModelFindings& found) {
   const Profile no_times;
   PlanRequest request{graph, no_times, machine, {}};
-  for (const Tier& tier : machine.tiers) request.budgets.push_back(align_down(tier.capacity, kTensorAlignment));
+  for (const Tier& tier : machine.tiers) request.budgets.push_back(align_down(tier.capacity, kBlockAlignment));
   request.budgets[kFastTier] = fast_only_bytes(graph);
   const WaitingLine waiting("looking for the smallest budget");
   const Result<Bytes> smallest = smallest_feasible_bytes(kLeastPlanner, request);

@@ -114,7 +114,7 @@ std::vector<TensorSaving> encoding_savings(const Graph& graph, const EncodingFig
   std::vector<TensorSaving> savings;
   for (TensorId id = 0; id < graph.tensor_count(); ++id) {
     const Bytes encoded = figures.encoded_bytes[static_cast<std::size_t>(id)];
-    const Bytes bytes = align_up(graph.tensor(id).bytes, kTensorAlignment);
+    const Bytes bytes = align_up(graph.tensor(id).bytes, kBlockAlignment);
     if (encoded > 0 && encoded < bytes) savings.push_back({id, bytes, encoded});
   }
   const auto saved = [](const TensorSaving& each) { return each.bytes - each.encoded; };

@@ -13,7 +13,7 @@ constexpr std::uint64_t kSeed = 7;
 template <typename T>
 T* next_part(std::byte*& at, std::int64_t elements) {
   auto* const part = reinterpret_cast<T*>(at);
-  at += align_up(elements * static_cast<Bytes>(sizeof(T)), kTensorAlignment);
+  at += align_up(elements * static_cast<Bytes>(sizeof(T)), kBlockAlignment);
   return part;
 }
 
@@ -21,7 +21,7 @@ T* next_part(std::byte*& at, std::int64_t elements) {
 
 Result<StepBuffers> StepBuffers::make(std::int64_t elements, bool with_wide, int threads) {
   StepBuffers buffers;
-  const Bytes bytes = elements * (with_wide ? 20 : 16) + 8 * kTensorAlignment;
+  const Bytes bytes = elements * (with_wide ? 20 : 16) + 8 * kBlockAlignment;
   SLUICE_ASSIGN(buffers.arena_, Arena::map(bytes, "dram"));
   buffers.arena_.prefault(threads);
   buffers.elements = elements;

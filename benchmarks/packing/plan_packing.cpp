@@ -77,7 +77,7 @@ PackedTier pack_tier(const PlanBuilder& builder, const Plan& plan, TierId tier) 
   std::vector<Seconds> seconds;
   for (int round = 0; round < kRounds; ++round) {
     const std::clock_t begin = std::clock();
-    packed.packed = pack(builder, tiers, tier, align_up(packed.max_live, kTensorAlignment)).needed;
+    packed.packed = pack(builder, tiers, tier, align_up(packed.max_live, kBlockAlignment)).needed;
     seconds.push_back(static_cast<Seconds>(std::clock() - begin) / CLOCKS_PER_SEC);
   }
   std::ranges::sort(seconds);

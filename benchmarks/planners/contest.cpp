@@ -38,7 +38,7 @@ PlannerRow Contest::row(const std::string& planner, int percent) {
                  .machine = machine_.name,
                  .planner = planner,
                  .percent = percent,
-                 .asked = align_down(whole_ * percent / 100, kTensorAlignment)};
+                 .asked = align_down(whole_ * percent / 100, kBlockAlignment)};
   row.budget = row.asked;
   const Status filled = names_policy(planner) ? fill_by_policy(planner, row) : fill_by_plan(planner, row);
   if (!filled.ok()) row.failure = filled.error().message;

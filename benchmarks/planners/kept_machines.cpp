@@ -158,7 +158,7 @@ std::vector<KeptMachine> kept_machines(Bytes whole) {
           {"disk of 4 GB/s", with_disk(4 * kGB)},
           {"CXL memory", with_cxl()},
           {"PCIe, a GPU's compute", with_pcie(), kGpuSpeed},
-          {"a quarter in CXL, then disk", with_cxl_and_disk(align_up(whole / 4, kTensorAlignment))},
+          {"a quarter in CXL, then disk", with_cxl_and_disk(align_up(whole / 4, kBlockAlignment))},
           {"Optane memory", with_optane()},
           {"PMBD", with_pmbd()}};
 }

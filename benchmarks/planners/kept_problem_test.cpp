@@ -37,7 +37,7 @@ TEST(KeptProblem, IsPlannedForAsTheGraphItComesFrom) {
       const auto planned = [&](const KeptProblem& problem) {
         PlanRequest request{problem.graph, problem.profile, on.machine, {}};
         for (const Tier& tier : on.machine.tiers) request.budgets.push_back(tier.capacity);
-        if (planner != kBaselinePlanner) request.budgets[kFastTier] = align_down(whole / 2, kTensorAlignment);
+        if (planner != kBaselinePlanner) request.budgets[kFastTier] = align_down(whole / 2, kBlockAlignment);
         return make_plan(planner, request).value();
       };
       const Plan expected = planned(given), found = planned(kept);

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "sluice/memory/observe/training_profile.hpp"
+#include "sluice/profile/training_profile.hpp"
 
 namespace {
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sluice/base/parse.hpp"
+
 namespace sluice {
 namespace {
 

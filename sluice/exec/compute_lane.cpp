@@ -8,6 +8,7 @@
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/base/threads/cpu_affinity.hpp"
+#include "sluice/kernels/compute_threads.hpp"
 
 namespace sluice {
 namespace {
@@ -43,7 +44,8 @@ ComputeLane::ComputeLane(ProcessorId processor, const ComputeContext& context)
       context_(context),
       ops_(context.ops_of.at(as_index(processor))),
       awaited_(awaited_ops(context, ops_)),
-      delays_(threads_) {}
+      delays_(threads_),
+      together_(on_compute_threads(threads_)) {}
 
 void ComputeLane::start() {
   if (!ops_.empty()) thread_ = std::thread([this] { run(); });
@@ -76,7 +78,7 @@ Status ComputeLane::run_ops() {
   expect_help(true);
   for (std::size_t i = 0; i < ops_.size(); ++i) {
     if (is_main()) {
-      for (const auto& link : context_.links) link->help(threads_);
+      for (const auto& link : context_.links) link->help(together_);
     }
     SLUICE_RETURN_IF_ERROR(wait_until_ready(ops_[i]));
     SLUICE_RETURN_IF_ERROR(run_op(ops_[i]));

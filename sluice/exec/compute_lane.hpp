@@ -61,6 +61,7 @@ class ComputeLane {
   const std::vector<OpIndex>& ops_;
   std::vector<bool> awaited_;  // by position in ops_: another processor waits for it, or it is the last one
   DelayInjector delays_;
+  RunTogether together_;  // this processor's threads, for the links' copies
   std::thread thread_;
 };
 

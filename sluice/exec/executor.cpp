@@ -5,11 +5,11 @@
 #include <algorithm>
 
 #include "sluice/exec/compute_lane.hpp"
+#include "sluice/exec/encoded_transfers.hpp"
 #include "sluice/exec/gpu_executor.hpp"
 #include "sluice/exec/lane.hpp"
 #include "sluice/exec/progress.hpp"
 #include "sluice/exec/resolved_program.hpp"
-#include "sluice/memory/encoding/encoding_engine.hpp"
 
 namespace sluice {
 namespace {
@@ -24,13 +24,12 @@ class ProgramExecutor : public Executor {
         program_(std::move(program)),
         storages_(std::move(storages)),
         resolved_(resolve_program(compiled.graph(), machine_, program_, storages_)),
-        encoded_(make_encoded_residencies(compiled.graph(), program_)),
+        encoded_(compiled.graph(), program_),
         ops_of_(compute_lanes(program_)),
         progress_(processors_of_ops(program_), ops_of_.size(), program_.transfers.size(), lane_count(program_)) {
     trace_.ops.resize(program_.compute.size());
     trace_.stalls.resize(program_.compute.size());
     trace_.transfers.resize(program_.transfers.size());
-    for (const TransferInstruction& transfer : program_.transfers) moved_.push_back(transfer.bytes);
     trace_.raw_link_bytes = resolved_.link_bytes;
   }
 
@@ -113,10 +112,9 @@ class ProgramExecutor : public Executor {
     EncodingEngine::Config config{.encodes = machine_.link(id).from == kFastTier,
                                   .arena = storages_.base(kFastTier),
                                   .staging = {},
-                                  .moved = &moved_,
-                                  .residencies = &encoded_};
+                                  .find = [this](TransferId transfer) { return encoded_.find(transfer); }};
     if (config.encodes) config.staging = staging_of(id);
-    return std::make_unique<EncodingEngine>(std::move(inner), compiled_.graph(), program_, config);
+    return std::make_unique<EncodingEngine>(std::move(inner), std::move(config));
   }
 
   Interval<Bytes> staging_of(LinkId id) const {
@@ -126,15 +124,15 @@ class ProgramExecutor : public Executor {
     }
     const Bytes memory = program_.stitches.empty() ? storages_.bytes(kFastTier) : program_.arena_bytes[kFastTier];
     const Bytes room = memory - program_.staging_begin;
-    const Bytes share = std::min(kMostStagingBytes, align_down(room / std::ssize(sharing), kTensorAlignment));
+    const Bytes share = std::min(kMostStagingBytes, align_down(room / std::ssize(sharing), kBlockAlignment));
     const Bytes begin = program_.staging_begin + share * (std::ranges::find(sharing, id) - sharing.begin());
     return {begin, begin + share};
   }
 
   void count_moved_bytes() {
     trace_.link_bytes.assign(machine_.links.size(), 0);
-    for (std::size_t i = 0; i < moved_.size(); ++i) {
-      trace_.link_bytes[static_cast<std::size_t>(program_.transfers[i].link)] += moved_[i];
+    for (std::size_t i = 0; i < encoded_.moved().size(); ++i) {
+      trace_.link_bytes[static_cast<std::size_t>(program_.transfers[i].link)] += encoded_.moved()[i];
     }
   }
 
@@ -169,8 +167,7 @@ class ProgramExecutor : public Executor {
   Program program_;
   TierStorages storages_;
   ResolvedProgram resolved_;
-  EncodedResidencies encoded_;
-  std::vector<Bytes> moved_;  // by TransferIndex: in the last step; lanes write what they encode and decode
+  EncodedTransfers encoded_;
   std::vector<std::vector<OpIndex>> ops_of_;  // by ProcessorId
   Progress progress_;
   OpObserver* observer_ = nullptr;
@@ -199,7 +196,7 @@ Result<std::unique_ptr<Executor>> Executor::create(CompiledGraph& compiled, cons
                                                    std::span<const Bytes> budgets,
                                                    const EngineFactory& engine_factory) {
   SLUICE_RETURN_IF_ERROR(check_budget(machine, program, budgets));
-  if (machine.tier(kFastTier).kind == TierKind::kGpu) {
+  if (!machine.tier(kFastTier).kind->host_reaches) {
     return make_gpu_executor(compiled, machine, std::move(program), budgets);
   }
   // Slow tiers get what the plan uses, not their whole budget: a spill file is written out when it is made.

@@ -246,7 +246,7 @@ TEST(Executor, OpsWaitLongerForOperandsInAnEmulatedTier) {
 TEST(Executor, RefusesABudgetBelowThePlan) {
   Fixture fixture;
   testing::MixingGraph compiled(fixture.graph);
-  const std::vector<Bytes> budgets = {3 * kMovedBytes - kTensorAlignment, 2 * kMovedBytes};
+  const std::vector<Bytes> budgets = {3 * kMovedBytes - kBlockAlignment, 2 * kMovedBytes};
   const auto executor = Executor::create(compiled, fixture.machine, fixture.program, budgets);
   ASSERT_FALSE(executor.ok());
   EXPECT_EQ(executor.error().code, ErrorCode::kInfeasible);

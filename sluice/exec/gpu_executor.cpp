@@ -7,6 +7,7 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/exec/gpu_events.hpp"
 #include "sluice/exec/resolved_program.hpp"
+#include "sluice/gpu/gpu_memory.hpp"
 #include "sluice/kernels/cuda/cuda_graph.hpp"
 
 namespace sluice {
@@ -194,7 +195,7 @@ Status check_supported(const Machine& machine, const Program& program) {
   if (std::ranges::any_of(program.transfers, encoded)) return unsupported("encoded transfers");
   if (!program.stitches.empty()) return unsupported("stitches");
   for (const Tier& tier : machine.tiers) {
-    if (tier.kind != TierKind::kGpu && tier.kind != TierKind::kPinned) return unsupported("tiers like " + tier.name);
+    if (!tier.kind->device_reaches) return unsupported("tiers like " + tier.name);
   }
   const auto elsewhere = [](const ComputeInstruction& each) { return each.processor != kMainProcessor; };
   if (std::ranges::any_of(program.compute, elsewhere)) return unsupported("ops on other processors");
@@ -210,7 +211,7 @@ Result<std::unique_ptr<Executor>> make_gpu_executor(CompiledGraph& compiled, con
   SLUICE_RETURN_IF_ERROR(check_supported(machine, program));
   std::vector<Bytes> arenas = program.arena_bytes;
   arenas[kFastTier] = budgets[kFastTier];
-  SLUICE_ASSIGN(TierStorages storages, TierStorages::open(machine, arenas));
+  SLUICE_ASSIGN(TierStorages storages, TierStorages::open(machine, arenas, {}, &kGpuMemory));
   try {
     return std::unique_ptr<Executor>(
         std::make_unique<GpuExecutor>(*kernels, machine, std::move(program), std::move(storages)));

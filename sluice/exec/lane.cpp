@@ -95,8 +95,7 @@ void Lane::report_in_order() {
 // Then the disk moves the bytes, and the thread only says what and when.
 bool Lane::is_of_a_file() const {
   const Link& link = context_.machine.link(link_);
-  return context_.machine.tier(link.from).kind == TierKind::kFile ||
-         context_.machine.tier(link.to).kind == TierKind::kFile;
+  return context_.machine.tier(link.from).kind->in_file || context_.machine.tier(link.to).kind->in_file;
 }
 
 void Lane::name_thread() const {

@@ -42,7 +42,7 @@ class Lane {
   void join();  // after Progress::stop(): every lane before any is destroyed, since lanes wake each other
 
   // TransferEngine's, for the compute thread.
-  void help(int threads) { engine_->help(threads); }
+  void help(const RunTogether& run) { engine_->help(run); }
   void expect_help(bool expected) { engine_->expect_help(expected); }
 
   std::vector<std::string> notes() const { return engine_->notes(); }

@@ -59,22 +59,22 @@ class PlaceFinder {
     OperandPlace& place =
         places.operands.emplace_back(OperandPlace{tensor, input != op.inputs.end(), output != op.outputs.end(), {}});
     const Bytes end = at.offset + graph_.tensor(tensor).bytes;
-    const Bytes own_begin = align_up(at.offset, kTensorAlignment);
-    const Bytes own_end = align_down(end, kTensorAlignment);
+    const Bytes own_begin = align_up(at.offset, kBlockAlignment);
+    const Bytes own_end = align_down(end, kBlockAlignment);
     if (own_begin < own_end) {
       const std::size_t stay = number({tensor, at.tier, at.offset, arrivals_before(index, tensor, at)});
       place.watched.push_back(watch(places, {position, at.offset - own_begin, own_end - own_begin, stay}));
     }
     for (const Bytes page : border_pages(at.offset, end)) {
       const std::size_t stay = number({kSharedPage, at.tier, page, 0});
-      place.watched.push_back(watch(places, {position, at.offset - page, kTensorAlignment, stay}));
+      place.watched.push_back(watch(places, {position, at.offset - page, kBlockAlignment, stay}));
     }
   }
 
   // Those that [begin, end) fills only in part: other tensors may lie there too.
   static std::vector<Bytes> border_pages(Bytes begin, Bytes end) {
-    const Bytes first = align_down(begin, kTensorAlignment);
-    const Bytes last = align_down(end, kTensorAlignment);
+    const Bytes first = align_down(begin, kBlockAlignment);
+    const Bytes last = align_down(end, kBlockAlignment);
     std::vector<Bytes> pages;
     if (first != begin) pages.push_back(first);
     if (last != end && (pages.empty() || last != first)) pages.push_back(last);

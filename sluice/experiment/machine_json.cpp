@@ -7,8 +7,6 @@
 namespace sluice {
 namespace {
 
-constexpr std::array kTierKinds{TierKind::kDram, TierKind::kFile, TierKind::kEmulated,
-                                TierKind::kNuma, TierKind::kGpu,  TierKind::kPinned};
 constexpr std::array kProvenances{Provenance::kGiven, Provenance::kMeasured, Provenance::kEmulated,
                                   Provenance::kFirmware};
 constexpr std::array kMovers{CopiedBy::kProcessor, CopiedBy::kDma};
@@ -25,7 +23,7 @@ nlohmann::json tier_to_json(const Tier& tier) {
                              {"path", tier.path},
                              {"emulated", tier.emulated()},
                              {"provenance", to_string(tier.provenance)}};
-  if (tier.kind == TierKind::kNuma) document["node"] = tier.node;
+  if (tier.node >= 0) document["node"] = tier.node;
   return document;
 }
 
@@ -70,7 +68,7 @@ Status read_processors(const JsonReader& reader, Machine& machine) {
 
 Status read_json(const JsonReader& reader, Tier& tier) {
   SLUICE_RETURN_IF_ERROR(reader.read("name", tier.name));
-  SLUICE_RETURN_IF_ERROR(reader.read_word("kind", kTierKinds, tier.kind));
+  SLUICE_RETURN_IF_ERROR(reader.read_word("kind", tier_kinds(), tier.kind));
   SLUICE_RETURN_IF_ERROR(reader.read("capacity_bytes", tier.capacity));
   SLUICE_RETURN_IF_ERROR(reader.read_figure("read_bandwidth", tier.read_bandwidth));
   SLUICE_RETURN_IF_ERROR(reader.read_figure("write_bandwidth", tier.write_bandwidth));
@@ -79,7 +77,7 @@ Status read_json(const JsonReader& reader, Tier& tier) {
   SLUICE_RETURN_IF_ERROR(reader.read("addressable", tier.addressable));
   SLUICE_RETURN_IF_ERROR(reader.read("path", tier.path));
   SLUICE_RETURN_IF_ERROR(reader.read_word("provenance", kProvenances, tier.provenance));
-  return tier.kind == TierKind::kNuma ? reader.read("node", tier.node) : Status();
+  return reader.read_if_present("node", tier.node);
 }
 
 Status read_json(const JsonReader& reader, Link& link) {

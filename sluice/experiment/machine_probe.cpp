@@ -71,12 +71,10 @@ bool recall(Machine& machine, const std::string& question, const ProfileCache& c
     link.latency = found->latency;
     link.request_bytes = found->request_bytes;
     link.queue_depth = found->queue_depth;
-    const auto touches = [&](TierKind kind) {
-      return machine.tier(link.from).kind == kind || machine.tier(link.to).kind == kind;
-    };
-    const bool of_a_file = touches(TierKind::kFile);
+    const TierTraits &from = *machine.tier(link.from).kind, &to = *machine.tier(link.to).kind;
+    const bool of_a_file = from.in_file || to.in_file;
     // An emulated device's is given.
-    if (of_a_file || touches(TierKind::kPinned) || link.copied_by == CopiedBy::kProcessor)
+    if (of_a_file || from.device_reaches || link.copied_by == CopiedBy::kProcessor)
       link.interference = found->interference;
     link.shared_bandwidth = found->shared_bandwidth;
     if (of_a_file) link.request_interference = found->request_interference;

@@ -67,7 +67,7 @@ TEST(ChangePlanTest, APlanThatBreaksARuleIsRefusedAndTheSessionGoesOn) {
   ASSERT_TRUE(session->run_step(0, 0.05F).ok());
   const std::string before = session->hash_parameters().value();
   Plan broken = plan_by("on-demand");
-  broken.budgets[0] = kTensorAlignment;
+  broken.budgets[0] = kBlockAlignment;
   const Status refused = session->change_plan(broken);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::kMismatch);

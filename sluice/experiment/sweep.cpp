@@ -133,7 +133,7 @@ Seconds BudgetSweep::bound_of(const PlannedPoint& planned) const {
 }
 
 BudgetSweep::PlannedPoint BudgetSweep::predict_own(std::string_view planner, Bytes budget) {
-  const Bytes whole_pages = align_down(budget, kTensorAlignment);
+  const Bytes whole_pages = align_down(budget, kBlockAlignment);
   SweepPoint point{.planner = std::string(planner), .budget = whole_pages, .planned_for = whole_pages};
   const auto known = smallest_.find(planner);
   if (known != smallest_.end() && point.budget < known->second) {

@@ -54,8 +54,8 @@ TEST_F(BudgetSweepTest, PredictsWhatPlanAndSimulatorSay) {
 
 TEST_F(BudgetSweepTest, TooSmallBudgetsKnowTheSmallestFeasibleOne) {
   BudgetSweep sweep(workload_, machine_, profile_);
-  const SweepPoint first = sweep.predict("on-demand", 2 * kTensorAlignment);
-  const SweepPoint second = sweep.predict("on-demand", kTensorAlignment);
+  const SweepPoint first = sweep.predict("on-demand", 2 * kBlockAlignment);
+  const SweepPoint second = sweep.predict("on-demand", kBlockAlignment);
   ASSERT_TRUE(first.smallest_feasible);
   EXPECT_FALSE(first.feasible());
   EXPECT_FALSE(second.feasible());
@@ -81,7 +81,7 @@ TEST_F(BudgetSweepTest, RisingBudgetsNeverTakeLonger) {
     if (!point.feasible()) continue;
     EXPECT_LE(point.step_seconds, last) << percent;
     EXPECT_LE(point.planned_for, point.budget);
-    EXPECT_EQ(point.budget, align_down(whole * percent / 100, kTensorAlignment));
+    EXPECT_EQ(point.budget, align_down(whole * percent / 100, kBlockAlignment));
     if (point.planned_for < point.budget) ++taken;
     last = point.step_seconds;
   }
@@ -134,7 +134,7 @@ TEST_F(BudgetSweepTest, FindsASmallBudgetWithoutLoss) {
     EXPECT_EQ(found.grid, whole / 100);
     if (found.point.budget == whole) continue;
     const auto step = (found.point.budget + found.grid - 1) / found.grid;
-    EXPECT_EQ(found.point.budget, align_down(step * found.grid, kTensorAlignment));
+    EXPECT_EQ(found.point.budget, align_down(step * found.grid, kBlockAlignment));
     const SweepPoint less = sweep.predict("sentinel", (step - 1) * found.grid);
     EXPECT_TRUE(!less.feasible() || less.slowdown > 1 + allowed) << "a hundredth less would do";
     EXPECT_LT(found.budgets_tried, 20);

@@ -42,7 +42,7 @@ Result<GpuFacts> find_gpu() {
 }
 
 Result<Arena> map_device_arena(Bytes bytes, const std::string& name) {
-  bytes = align_down(bytes, kTensorAlignment);
+  bytes = align_down(bytes, kBlockAlignment);
   if (bytes <= 0) return Arena();
   void* data = nullptr;
   const cudaError_t status = cudaMalloc(&data, static_cast<std::size_t>(bytes));
@@ -59,7 +59,7 @@ Result<Arena> map_device_arena(Bytes bytes, const std::string& name) {
 }
 
 Result<Arena> map_pinned_arena(Bytes bytes, const std::string& name) {
-  bytes = align_down(bytes, kTensorAlignment);
+  bytes = align_down(bytes, kBlockAlignment);
   if (bytes <= 0) return Arena();
   void* data = nullptr;
   const cudaError_t status = cudaHostAlloc(&data, static_cast<std::size_t>(bytes), cudaHostAllocPortable);

@@ -10,6 +10,7 @@
 
 #include "sluice/base/result.hpp"
 #include "sluice/memory/arena.hpp"
+#include "sluice/memory/device_memory.hpp"
 #include "sluice/memory/gpu_facts.hpp"
 
 namespace sluice {
@@ -24,5 +25,11 @@ Result<Arena> map_pinned_arena(Bytes bytes, const std::string& name);
 // Between any two of host, pinned and device memory; done when it returns.
 Status copy_gpu_bytes(void* to, const void* from, std::size_t bytes);
 Status clear_gpu_bytes(void* from, std::size_t bytes);
+
+// Tiers of a machine with a GPU: what the host reaches too is pinned.
+inline Result<Arena> map_gpu_tier(const Tier& tier, Bytes bytes) {
+  return tier.kind->host_reaches ? map_pinned_arena(bytes, tier.name) : map_device_arena(bytes, tier.name);
+}
+inline constexpr DeviceMemory kGpuMemory{map_gpu_tier, copy_gpu_bytes};
 
 }  // namespace sluice

@@ -1,6 +1,6 @@
 #include "sluice/layout/page_layout.hpp"
 
-#include "sluice/layout/best_fit_heap.hpp"
+#include "sluice/memory/space/best_fit_heap.hpp"
 
 namespace sluice {
 PageLayout allocation_order_layout(const Graph& graph, const Liveness& liveness) {

@@ -4,8 +4,8 @@
 #include <map>
 
 #include "sluice/base/check.hpp"
-#include "sluice/layout/best_fit_heap.hpp"
 #include "sluice/memory/offsets/offset_allocator.hpp"
+#include "sluice/memory/space/best_fit_heap.hpp"
 
 namespace sluice {
 namespace {
@@ -122,7 +122,7 @@ std::vector<int> spans_of_use(const Liveness& liveness, TensorId tensor) {
 
 std::vector<TensorBlock> reorganize(const Graph& graph, const Liveness& liveness,
                                     std::span<const TensorAccesses> accesses, const ReorganizeOptions& options) {
-  SLUICE_CHECK(options.page_bytes > 0 && options.page_bytes % kTensorAlignment == 0,
+  SLUICE_CHECK(options.page_bytes > 0 && options.page_bytes % kBlockAlignment == 0,
                "pages are whole multiples of 4 KiB");
   SLUICE_CHECK(accesses.empty() || accesses.size() == graph.tensors().size(), "accesses of every tensor, or none");
   return Reorganizer(graph, liveness, accesses, options).run();

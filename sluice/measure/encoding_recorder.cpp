@@ -19,7 +19,7 @@ void EncodingRecorder::after_op(OpIndex op) {
   for (std::size_t i = 0; i < run.outputs.size(); ++i) {
     const Tensor& tensor = graph_.tensor(run.outputs[i]);
     if (is_persistent(tensor.role)) continue;
-    const Bytes whole = align_down(tensor.bytes, kTensorAlignment);
+    const Bytes whole = align_down(tensor.bytes, kBlockAlignment);
     const auto* bytes = static_cast<const std::byte*>(operands_[run.inputs.size() + i]);
     const Bytes rest = stored_bytes(tensor) - whole;
     Bytes& encoded = encoded_bytes_[as_index(run.outputs[i])];

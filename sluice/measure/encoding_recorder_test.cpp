@@ -10,7 +10,7 @@
 namespace sluice {
 namespace {
 
-constexpr Bytes kSeenBytes = kEncodedChunkBytes + 2 * kTensorAlignment + 400;  // more than a chunk, no whole page
+constexpr Bytes kSeenBytes = kEncodedChunkBytes + 2 * kBlockAlignment + 400;  // more than a chunk, no whole page
 
 Tensor seen_tensor(Role role, DType dtype = DType::kF32) {
   Tensor tensor;
@@ -49,8 +49,8 @@ TEST_F(EncodingRecorderTest, SaysWhatATransferWouldMove) {
   EncodingRecorder recorder(graph_);
   run(recorder);
   // Half of the first chunk and its mask of 8 KiB; the rest as it is, and the page that the tensor ends on.
-  const Bytes floats = kEncodedChunkBytes / 2 + 2 * kTensorAlignment + 3 * kTensorAlignment;
-  EXPECT_EQ(recorder.encoded_bytes(), (std::vector<Bytes>{floats, align_up(kSeenBytes, kTensorAlignment), 0}))
+  const Bytes floats = kEncodedChunkBytes / 2 + 2 * kBlockAlignment + 3 * kBlockAlignment;
+  EXPECT_EQ(recorder.encoded_bytes(), (std::vector<Bytes>{floats, align_up(kSeenBytes, kBlockAlignment), 0}))
       << "integers take all their bits, and parameters are passed over";
 }
 
@@ -61,7 +61,7 @@ TEST_F(EncodingRecorderTest, OfSeveralTimesTheLargestCounts) {
   zero(0, kSeenBytes);
   run(recorder);
   EXPECT_EQ(recorder.encoded_bytes()[0], dense);
-  EXPECT_EQ(dense, align_up(kSeenBytes, kTensorAlignment)) << "nothing is saved of it";
+  EXPECT_EQ(dense, align_up(kSeenBytes, kBlockAlignment)) << "nothing is saved of it";
 }
 
 TEST(CoderProbe, FindsASpeedThatAProcessorCanHave) {

@@ -7,7 +7,6 @@
 #include "sluice/gpu/gpu_memory.hpp"
 #include "sluice/graph/liveness.hpp"
 #include "sluice/graph/op_traits.hpp"
-#include "sluice/memory/numa_arena.hpp"
 #include "sluice/plan/plan.hpp"
 #include "sluice/plan/rooms.hpp"
 
@@ -68,7 +67,7 @@ ScratchRing::ScratchRing(const Graph& graph, Arena arena, bool on_gpu)
     : graph_(&graph), arena_(std::move(arena)), on_gpu_(on_gpu), position_(graph.tensors().size(), kNoPlace) {}
 
 Status ScratchRing::lie_in(const Tier& tier) const {
-  return tier.kind == TierKind::kNuma ? bind_to_node(arena_, tier.name, tier.node) : Status();
+  return tier.kind->settle == nullptr ? Status() : tier.kind->settle(tier, arena_);
 }
 
 std::vector<void*> ScratchRing::place(const Op& op) {

@@ -88,7 +88,7 @@ TEST(ScratchRing, OperandsAreAlignedInsideAndApart) {
     std::vector<Interval<Bytes>> used;
     for (std::size_t i = 0; i < operands.size(); ++i) {
       const Bytes offset = static_cast<std::byte*>(operands[i]) - base;
-      EXPECT_EQ(offset % kTensorAlignment, 0);
+      EXPECT_EQ(offset % kBlockAlignment, 0);
       used.push_back({offset, offset + graph.tensor(each.inputs[i]).bytes});
       EXPECT_GE(used.back().begin, 0);
       EXPECT_LE(used.back().end, ring->bytes());

@@ -98,7 +98,7 @@ class SharedPages {
 
 // Of a page that is there, a touch takes tens of nanoseconds. Some hosts keep page tables of their own for a guest. Where a
 // huge page is mapped as a whole and in pieces, they throw those tables away, every 0.51 s on one host, and then each page
-// takes 0.3 to 5 us (MobileNet v2 in a fifth of its memory, 0.9 GiB of addresses for 0.18 GiB: a step of 0.6 s took 0.9 s).
+// takes 0.3 to 5 us (MobileNet v2 in a fifth of its memory, 0.9 GiB of addresses for 0.18 GiB: what takes 0.6 s took 0.9 s).
 constexpr Seconds kSlowTouch = 200e-9;
 constexpr Seconds kTouching = 0.6;
 constexpr auto kBetweenTouches = std::chrono::milliseconds(10);
@@ -107,7 +107,7 @@ constexpr auto kBetweenTouches = std::chrono::milliseconds(10);
 bool touches_slowly(const Arena& arena) {
   constexpr Bytes kChunks = 64;
   int slow_chunks = 0;
-  const Bytes pages = arena.bytes() / kTensorAlignment;
+  const Bytes pages = arena.bytes() / kBlockAlignment;
   for (Bytes chunk = 0; chunk < kChunks; ++chunk) {
     const Interval<Bytes> touched{pages * chunk / kChunks, pages * (chunk + 1) / kChunks};
     const Seconds seconds = time_of([&] { arena.touch(touched); });
@@ -171,7 +171,7 @@ Result<Arena> Arena::map_stitched(Bytes bytes, std::span<const Stitch> stitches,
 }
 
 Result<Arena> Arena::map(Bytes bytes, const std::string& name) {
-  bytes = align_down(bytes, kTensorAlignment);
+  bytes = align_down(bytes, kBlockAlignment);
   if (bytes <= 0) return Arena();
   std::byte* const data = map_aligned(bytes);
   if (data == nullptr) {
@@ -227,14 +227,14 @@ Arena& Arena::operator=(Arena&& other) noexcept {
 
 void Arena::touch(Interval<Bytes> pages) const {
   for (Bytes page = pages.begin; page < pages.end; ++page) {
-    volatile std::byte* const first = data_ + page * kTensorAlignment;
+    volatile std::byte* const first = data_ + page * kBlockAlignment;
     *first = *first;  // keeps what is there
   }
 }
 
 void Arena::prefault(int threads) const {
   if (release_ != nullptr) return;
-  const Bytes pages = bytes_ / kTensorAlignment;
+  const Bytes pages = bytes_ / kBlockAlignment;
   std::vector<std::jthread> workers;
   for (int thread = 1; thread < threads; ++thread) {
     workers.emplace_back([=, this] { touch({pages * thread / threads, pages * (thread + 1) / threads}); });

@@ -1,9 +1,9 @@
 // One contiguous range of memory of exactly the bytes asked for: a tier's arena.
 //
-// Mapped once and kept: a fresh 4 KiB page costs 0.1 us to touch, eight times as much per byte as a 2 MiB page, and a
-// step that gave pages back would have to pay that again. The start is 2 MiB-aligned and the kernel is asked for huge
+// Mapped once and kept: a fresh 4 KiB page costs 0.1 us to touch, eight times as much per byte as a 2 MiB page, and
+// whoever gave pages back would have to pay that again. The start is 2 MiB-aligned and the kernel is asked for huge
 // pages; where the system forbids them, notes() says so. Nothing is touched at construction, so resident size grows
-// with use. Move-only; the mapping itself is thread-safe; the plan says who uses which of its bytes.
+// with use. Move-only; the mapping itself is thread-safe; whoever has it says who uses which of its bytes.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ class Arena {
  public:
   Arena() = default;  // of no bytes
 
-  // `bytes` is rounded down to kTensorAlignment. Fails with kOutOfSpace when the kernel refuses the mapping; `name` is
+  // `bytes` is rounded down to kBlockAlignment. Fails with kOutOfSpace when the kernel refuses the mapping; `name` is
   // the tier's, for messages.
   static Result<Arena> map(Bytes bytes, const std::string& name);
 
@@ -47,7 +47,7 @@ class Arena {
   // Touches these pages, which keep what they hold.
   void touch(Interval<Bytes> pages) const;
 
-  // Touches every page, `threads` at once, so that the first step does not pay for it (0.05 s per GiB in huge pages).
+  // Touches every page, `threads` at once, so that the first use does not pay for it (0.05 s per GiB in huge pages).
   // Adopted memory is there already.
   void prefault(int threads) const;
 

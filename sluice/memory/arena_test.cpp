@@ -13,17 +13,17 @@ namespace sluice {
 namespace {
 
 Bytes resident_bytes(const Arena& arena) {
-  std::vector<unsigned char> pages(static_cast<std::size_t>(arena.bytes() / kTensorAlignment));
+  std::vector<unsigned char> pages(static_cast<std::size_t>(arena.bytes() / kBlockAlignment));
   EXPECT_EQ(::mincore(arena.data(), static_cast<std::size_t>(arena.bytes()), pages.data()), 0);
   Bytes resident = 0;
-  for (const unsigned char page : pages) resident += (page & 1) * kTensorAlignment;
+  for (const unsigned char page : pages) resident += (page & 1) * kBlockAlignment;
   return resident;
 }
 
 TEST(Arena, HasExactlyTheBytesAskedForRoundedDownToAPage) {
   auto arena = Arena::map(5 * kMiB + 4097, "dram");
   ASSERT_TRUE(arena.ok());
-  EXPECT_EQ(arena->bytes(), 5 * kMiB + kTensorAlignment);
+  EXPECT_EQ(arena->bytes(), 5 * kMiB + kBlockAlignment);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(arena->data()) % (2 * kMiB), 0U);
   std::memset(arena->data(), 1, static_cast<std::size_t>(arena->bytes()));
   // What was mapped around it to align it has been given back: the page after the arena is not ours.
@@ -60,7 +60,7 @@ TEST(Arena, OfNothingIsEmpty) {
 // 5 MiB, a hole, and two stitches: one of two pieces at addresses unlike theirs, one of a piece that huge pages can map.
 TEST(Arena, StitchesAreItsMemoryAgain) {
   const std::vector<Stitch> stitches{
-      {6 * kMiB + kTensorAlignment, {{4 * kMiB, 4 * kMiB + kTensorAlignment}, {kMiB, kMiB + 2 * kTensorAlignment}}},
+      {6 * kMiB + kBlockAlignment, {{4 * kMiB, 4 * kMiB + kBlockAlignment}, {kMiB, kMiB + 2 * kBlockAlignment}}},
       {8 * kMiB, {{0, 5 * kMiB}}}};
   auto arena = Arena::map_stitched(5 * kMiB, stitches, "dram");
   ASSERT_TRUE(arena.ok()) << arena.error().message;
@@ -73,7 +73,7 @@ TEST(Arena, StitchesAreItsMemoryAgain) {
       address += piece.length();
     }
   }
-  arena->data()[stitches[0].address + kTensorAlignment + 5] = std::byte{99};
+  arena->data()[stitches[0].address + kBlockAlignment + 5] = std::byte{99};
   EXPECT_EQ(arena->data()[kMiB + 5], std::byte{99});
   EXPECT_EQ(arena->data()[9 * kMiB + 5], std::byte{99});
   EXPECT_EQ(resident_bytes(*arena), 13 * kMiB) << "touched, the hole too";

@@ -48,24 +48,6 @@ std::string Machine::fingerprint() const {
   return hasher.hex();
 }
 
-std::string_view to_string(TierKind kind) {
-  switch (kind) {
-    case TierKind::kDram:
-      return "dram";
-    case TierKind::kFile:
-      return "file";
-    case TierKind::kEmulated:
-      return "emulated";
-    case TierKind::kNuma:
-      return "numa";
-    case TierKind::kGpu:
-      return "gpu";
-    case TierKind::kPinned:
-      return "pinned";
-  }
-  return "unknown";
-}
-
 std::string_view to_string(CopiedBy copied_by) {
   switch (copied_by) {
     case CopiedBy::kProcessor:

@@ -1,4 +1,4 @@
-// The machine a plan is made for: tiers, and directed links between them.
+// A machine: tiers, and directed links between them.
 //
 // Tier 0 is the fastest. Each number says where it came from (Provenance). Hardware that is imitated is marked
 // `emulated`, and every output that shows it says so.
@@ -12,6 +12,7 @@
 
 #include "sluice/base/processor_id.hpp"
 #include "sluice/base/units.hpp"
+#include "sluice/memory/tier_kind.hpp"
 
 namespace sluice {
 
@@ -21,19 +22,10 @@ using LinkId = std::int32_t;
 inline constexpr TierId kFastTier = 0;
 
 // Every arena offset is a multiple of this: a page, and what O_DIRECT needs.
-inline constexpr Bytes kTensorAlignment = 4 * kKiB;
+inline constexpr Bytes kBlockAlignment = 4 * kKiB;
 inline constexpr Bytes kHugePage = 2 * kMiB;  // the kernel's
 
 enum class Provenance { kGiven, kMeasured, kEmulated, kFirmware };
-
-enum class TierKind {
-  kDram,      // ordinary memory
-  kFile,      // a preallocated file; ops cannot address it
-  kEmulated,  // DRAM outside the fast arena, slowed to a preset's bandwidth; addressable or not
-  kNuma,      // the memory of one NUMA node, and no other
-  kGpu,       // a GPU's own memory
-  kPinned,    // host memory that a GPU's copy engines reach at full speed
-};
 
 // Who moves the bytes of a link: a processor, busy as long as it takes, or a device beside it.
 enum class CopiedBy { kProcessor, kDma };
@@ -42,16 +34,16 @@ struct Tier {
   std::string name;  // "dram", "file", "optane"
   TierKind kind = TierKind::kDram;
   Bytes capacity = 0;
-  BytesPerSecond read_bandwidth = 0;   // in order, of ops that address the tier directly
+  BytesPerSecond read_bandwidth = 0;   // in order, of whoever addresses the tier directly
   BytesPerSecond write_bandwidth = 0;  // in whole granules
   Bytes granule = 64;                  // what the device writes at once; a single cache line costs it a whole granule
   Seconds latency = 0;                 // of one read that nothing foresees
-  bool addressable = true;             // may ops use operands in place?
-  std::string path = {};               // kFile: the spill file
-  int node = -1;                       // kNuma: which node
+  bool addressable = true;             // may what computes use its bytes in place?
+  std::string path = {};               // of a tier in a file: where
+  int node = -1;                       // of a memory node's tier: which
   Provenance provenance = Provenance::kGiven;
 
-  bool emulated() const { return kind == TierKind::kEmulated; }
+  bool emulated() const { return kind->emulated; }
 };
 
 struct Link {
@@ -76,7 +68,7 @@ inline BytesPerSecond held_bandwidth(const Link& link) {
   return link.throttled && link.copied_by == CopiedBy::kProcessor ? link.bandwidth : 0;
 }
 
-// Who computes: one team of threads, and the memory that its ops may use in place.
+// Who computes: one team of threads, and the memory that it may use in place.
 struct Processor {
   std::string name;  // "device", "host"
   int threads = 1;
@@ -101,16 +93,16 @@ struct Machine {
   const Link& link(LinkId id) const { return links.at(static_cast<std::size_t>(id)); }
   std::size_t processor_count() const { return processors.empty() ? 1 : processors.size(); }
   int threads_of(ProcessorId id) const;
-  // May ops that run there use operands in this tier in place?
+  // May what runs there use bytes of this tier in place?
   bool addresses(ProcessorId id, TierId tier) const;
-  // Is it that processor's own memory, where ops of others cannot reach (host memory behind a device's link)? Its ops work
-  // there as the main processor's do in fast memory.
+  // Is it that processor's own memory, which others cannot reach (host memory behind a device's link)? It works there as the
+  // main processor does in fast memory.
   bool owns(ProcessorId id, TierId tier) const;
 
   std::optional<LinkId> link_between(TierId from, TierId to) const;
   std::optional<LinkId> link_back(LinkId id) const { return link_between(link(id).to, link(id).from); }
 
-  // What op times of the main processor depend on: CPU and threads. Profile cache key.
+  // What the main processor's times depend on: CPU and threads. Key of what has been measured.
   std::string compute_fingerprint() const;
   // What a plan depends on: the above, plus the other processors, and kinds, addressability and order of the tiers.
   // Measured bandwidths are left out: they drift from run to run, and a plan stays valid (if not optimal) when they do.
@@ -120,7 +112,6 @@ struct Machine {
   bool lists(ProcessorId id, TierId tier) const;
 };
 
-std::string_view to_string(TierKind kind);
 std::string_view to_string(Provenance provenance);
 std::string_view to_string(CopiedBy copied_by);
 

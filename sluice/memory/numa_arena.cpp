@@ -41,7 +41,7 @@ Status set_policy(const Arena& arena, int mode, const std::string& tier, int nod
 }
 
 void touch(std::byte* begin, Bytes bytes) {
-  for (Bytes offset = 0; offset < bytes; offset += kTensorAlignment) {
+  for (Bytes offset = 0; offset < bytes; offset += kBlockAlignment) {
     volatile std::byte* const first = begin + offset;
     *first = *first;  // keeps what is there
   }
@@ -50,7 +50,7 @@ void touch(std::byte* begin, Bytes bytes) {
 Error node_is_full(const std::string& tier, int node, Bytes asked, Bytes had) {
   return {ErrorCode::kOutOfSpace,
           fmt::format("memory node {} is full: tier '{}' wants {} there and {} could be had; free memory on the node, "
-                      "use less of the tier (a smaller budget or batch), or choose another node",
+                      "use less of the tier (a smaller budget), or choose another node",
                       node, tier, format_bytes(asked), format_bytes(had)),
           asked, had};
 }
@@ -71,7 +71,7 @@ Status populate(const Arena& arena, const std::string& tier, int node) {
     touch(portion, bytes);
     SLUICE_ASSIGN(const PageMoves moves, move_pages_to_node(pages_of(portion, bytes), node));
     if (moves.left_behind == 0) continue;
-    const Bytes there = bytes - moves.left_behind * kTensorAlignment;
+    const Bytes there = bytes - moves.left_behind * kBlockAlignment;
     if (moves.node_full) return node_is_full(tier, node, arena.bytes(), begin + there);
     return Error{ErrorCode::kIo,
                  fmt::format("the kernel leaves {} pages of tier '{}' outside memory node {} although there is room",

@@ -31,9 +31,9 @@ class NumaArena : public ::testing::Test {
 };
 
 TEST_F(NumaArena, EveryPageIsOnTheNodeFromTheStart) {
-  const auto arena = map_arena_on_node(67 * kMiB + kTensorAlignment, "numa:0", node_.id);
+  const auto arena = map_arena_on_node(67 * kMiB + kBlockAlignment, "numa:0", node_.id);
   ASSERT_TRUE(arena.ok()) << arena.error().message;
-  EXPECT_EQ(arena->bytes(), 67 * kMiB + kTensorAlignment);
+  EXPECT_EQ(arena->bytes(), 67 * kMiB + kBlockAlignment);
   const auto nodes = nodes_of_pages(pages_of(arena->data(), arena->bytes()));
   ASSERT_TRUE(nodes.ok()) << nodes.error().message;
   EXPECT_THAT(*nodes, ::testing::Each(node_.id));

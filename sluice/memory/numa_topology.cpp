@@ -54,7 +54,7 @@ std::map<int, Bytes> kernel_reserves() {
     if (first == "Node") {
       words >> node;
     } else if (first == "low" && words >> pages) {
-      reserves[node] += pages * kTensorAlignment;
+      reserves[node] += pages * kBlockAlignment;
     }
   }
   return reserves;

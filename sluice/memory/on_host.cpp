@@ -5,7 +5,7 @@
 namespace sluice {
 
 Status check_on_host(const Machine& machine, std::string_view what) {
-  if (machine.tier(kFastTier).kind != TierKind::kGpu) return {};
+  if (machine.tier(kFastTier).kind->host_reaches) return {};
   return Error{ErrorCode::kUnsupported,
                fmt::format("{} needs memory that the host can reach, and a GPU's is none: leave out --gpu", what)};
 }

@@ -1,4 +1,4 @@
-// What only works where the host can reach the memory that ops use.
+// What only works where the host can reach the fast memory.
 #pragma once
 
 #include <string_view>

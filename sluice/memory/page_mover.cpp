@@ -56,7 +56,7 @@ Status ask_for_the_rest(std::span<void* const> pages, std::span<int> nodes) {
 
 // The kernel says of a page that it is moving at that moment (it compacts memory by itself) that it is nowhere, as it
 // says of one that nobody has touched. A moment later it has arrived.
-Status ask_for_batch(std::span<void* const> pages, std::span<int> nodes) {
+Status ask_for_pages(std::span<void* const> pages, std::span<int> nodes) {
   std::ranges::fill(nodes, kNowhereYet);
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
     if (attempt > 0) std::this_thread::sleep_for(kMoment);
@@ -70,8 +70,8 @@ std::int64_t count_elsewhere(std::span<const int> nodes, int node) {
   return std::ranges::count_if(nodes, [node](int at) { return at != node && at != kNowhereYet; });
 }
 
-// One call for the pages of a batch that lie elsewhere. True when the node has room for more.
-Result<bool> push_batch(std::span<void* const> pages, std::span<const int> nodes, int node) {
+// One call for the pages that lie elsewhere, of those moved at once. True when the node has room for more.
+Result<bool> push_pages(std::span<void* const> pages, std::span<const int> nodes, int node) {
   std::vector<void*> addresses;
   for (std::size_t i = 0; i < pages.size(); ++i) {
     if (nodes[i] != node && nodes[i] != kNowhereYet) addresses.push_back(pages[i]);
@@ -85,14 +85,14 @@ Result<bool> push_batch(std::span<void* const> pages, std::span<const int> nodes
   return refusal(errno, fmt::format("move pages to memory node {}", node));
 }
 
-// Leaves in `nodes` where the pages of one batch really are.
-Status move_batch(std::span<void* const> pages, std::span<int> nodes, int node, PageMoves& moves) {
-  SLUICE_RETURN_IF_ERROR(ask_for_batch(pages, nodes));
+// Leaves in `nodes` where the pages really are.
+Status move_some(std::span<void* const> pages, std::span<int> nodes, int node, PageMoves& moves) {
+  SLUICE_RETURN_IF_ERROR(ask_for_pages(pages, nodes));
   std::int64_t elsewhere = count_elsewhere(nodes, node);
   for (int attempt = 0; attempt < kMostAttempts && elsewhere > 0 && !moves.node_full; ++attempt) {
-    SLUICE_ASSIGN(const bool room, push_batch(pages, nodes, node));
+    SLUICE_ASSIGN(const bool room, push_pages(pages, nodes, node));
     moves.node_full = !room;
-    SLUICE_RETURN_IF_ERROR(ask_for_batch(pages, nodes));
+    SLUICE_RETURN_IF_ERROR(ask_for_pages(pages, nodes));
     const std::int64_t still = count_elsewhere(nodes, node);
     moves.moved += elsewhere - still;
     elsewhere = still;
@@ -105,16 +105,16 @@ Status move_batch(std::span<void* const> pages, std::span<int> nodes, int node, 
 
 std::vector<void*> pages_of(std::byte* data, Bytes bytes) {
   std::vector<void*> pages;
-  pages.reserve(static_cast<std::size_t>(bytes / kTensorAlignment));
-  for (Bytes offset = 0; offset < bytes; offset += kTensorAlignment) pages.push_back(data + offset);
+  pages.reserve(static_cast<std::size_t>(bytes / kBlockAlignment));
+  for (Bytes offset = 0; offset < bytes; offset += kBlockAlignment) pages.push_back(data + offset);
   return pages;
 }
 
 Result<std::vector<int>> nodes_of_pages(std::span<void* const> pages) {
   std::vector<int> nodes(pages.size());
-  for (std::size_t begin = 0; begin < pages.size(); begin += kMoveBatch) {
-    const std::size_t count = std::min(kMoveBatch, pages.size() - begin);
-    SLUICE_RETURN_IF_ERROR(ask_for_batch(pages.subspan(begin, count), std::span(nodes).subspan(begin, count)));
+  for (std::size_t begin = 0; begin < pages.size(); begin += kMovedAtOnce) {
+    const std::size_t count = std::min(kMovedAtOnce, pages.size() - begin);
+    SLUICE_RETURN_IF_ERROR(ask_for_pages(pages.subspan(begin, count), std::span(nodes).subspan(begin, count)));
   }
   return nodes;
 }
@@ -122,10 +122,10 @@ Result<std::vector<int>> nodes_of_pages(std::span<void* const> pages) {
 Result<PageMoves> move_pages_to_node(std::span<void* const> pages, int node) {
   PageMoves moves;
   moves.nodes.resize(pages.size());
-  for (std::size_t begin = 0; begin < pages.size(); begin += kMoveBatch) {
-    const std::size_t count = std::min(kMoveBatch, pages.size() - begin);
+  for (std::size_t begin = 0; begin < pages.size(); begin += kMovedAtOnce) {
+    const std::size_t count = std::min(kMovedAtOnce, pages.size() - begin);
     SLUICE_RETURN_IF_ERROR(
-        move_batch(pages.subspan(begin, count), std::span(moves.nodes).subspan(begin, count), node, moves));
+        move_some(pages.subspan(begin, count), std::span(moves.nodes).subspan(begin, count), node, moves));
   }
   return moves;
 }

@@ -3,9 +3,9 @@
 //
 // What the kernel reports while it moves pages cannot be trusted. When a node fills up, it reports failure and does not
 // say which pages it did move. For parts of a 2 MiB page it reports that they are busy, although they move with the
-// whole page. So pages are moved in batches of kMoveBatch, and afterwards the kernel is asked where they really are.
+// whole page. So pages are moved kMovedAtOnce at a time, and afterwards the kernel is asked where they really are.
 //
-// Cost: one system call to move and two to ask for every batch with a page elsewhere; a moved 4 KiB page takes about a
+// Cost: one system call to move and two to ask for as many with a page elsewhere; a moved 4 KiB page takes about a
 // microsecond. Threads: any. Errors: kUnsupported where the system forbids move_pages (containers do), kBadInput for a
 // node that does not exist or is not ours. A full node is no error but part of the outcome.
 #pragma once
@@ -20,7 +20,7 @@
 namespace sluice {
 
 inline constexpr int kNowhereYet = -1;  // a page that nobody has touched
-inline constexpr std::size_t kMoveBatch = 512;
+inline constexpr std::size_t kMovedAtOnce = 512;
 
 struct PageMoves {
   std::vector<int> nodes;        // of each page afterwards, or kNowhereYet

@@ -22,18 +22,18 @@ constexpr int kNoSuchNode = 900;
 
 // Of the node that the kernel chose for a page of this process.
 int some_node() {
-  const Arena arena = Arena::map(kTensorAlignment, "test").value();
+  const Arena arena = Arena::map(kBlockAlignment, "test").value();
   arena.prefault(1);
   return nodes_of_pages(pages_of(arena.data(), arena.bytes())).value().front();
 }
 
 TEST(PageMover, AsksForEveryPageOfManyBatches) {
   const Arena arena = Arena::map(5 * kMiB, "test").value();
-  arena.data()[kTensorAlignment * 700] = std::byte{1};
+  arena.data()[kBlockAlignment * 700] = std::byte{1};
   ASSERT_EQ(::madvise(arena.data(), static_cast<std::size_t>(arena.bytes()), MADV_NOHUGEPAGE), 0);
   const auto pages = pages_of(arena.data(), arena.bytes());
   ASSERT_EQ(pages.size(), 1280U);
-  EXPECT_EQ(pages[3], arena.data() + 3 * kTensorAlignment);
+  EXPECT_EQ(pages[3], arena.data() + 3 * kBlockAlignment);
   const auto nodes = nodes_of_pages(pages);
   ASSERT_TRUE(nodes.ok()) << nodes.error().message;
   EXPECT_GE(nodes->at(700), 0);

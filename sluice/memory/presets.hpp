@@ -1,8 +1,8 @@
 // Builders of machines: the host as it is, and slow tiers by name, real (`file`, `numa:1`) or emulated from published
 // figures. With a GPU, its memory is the fast tier and `host` (pinned memory) the slow one.
 //
-// Slow tiers are named nearest first: their order is the order in which planners fill them. Each is joined to the fast
-// tier by a link each way, and to no other slow tier, but for files behind a processor's own memory (processors.hpp). Every emulated number is in presets.cpp's table beside its
+// Slow tiers are named nearest first: their order is the order in which they are filled. Each is joined to the fast
+// tier by a link each way, and to no other slow tier, but for files behind a processor's own memory (processors.hpp). Every emulated number is in kind_emulated.cpp's table beside its
 // source. A link throttle replaces the bandwidth of all links and marks them throttled, so that every output shows them
 // as emulated. Errors: a tier unknown or named twice, a path or a memory node that does not exist.
 #pragma once

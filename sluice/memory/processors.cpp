@@ -50,9 +50,7 @@ Result<ProcessorRequest> parse_processor(const std::string& text) {
 }
 
 // Behind a device's link lies memory of the host.
-bool may_own(const Machine& machine, const Tier& tier) {
-  return !machine.processors.empty() && tier.kind == TierKind::kEmulated;
-}
+bool may_own(const Machine& machine, const Tier& tier) { return !machine.processors.empty() && tier.emulated(); }
 
 Result<TierId> addressable_tier(const Machine& machine, const ProcessorRequest& request, const std::string& name) {
   std::vector<std::string> known;
@@ -62,13 +60,13 @@ Result<TierId> addressable_tier(const Machine& machine, const ProcessorRequest& 
     known.push_back(tier.name);
   }
   return Error{ErrorCode::kBadInput,
-               fmt::format("processor '{}' cannot address tier '{}'; tiers that ops may use in place: {}", request.name,
+               fmt::format("processor '{}' cannot address tier '{}'; tiers that it may use in place: {}", request.name,
                            name, fmt::join(known, ", "))};
 }
 
 void join_to_files(TierId memory, Machine& machine) {
   for (TierId file = memory + 1; file < static_cast<TierId>(machine.tiers.size()); ++file) {
-    if (machine.tier(file).kind != TierKind::kFile || machine.link_between(memory, file)) continue;
+    if (!machine.tier(file).kind->in_file || machine.link_between(memory, file)) continue;
     machine.links.push_back(link_of_owned_memory(machine, file, memory));
     machine.links.push_back(link_of_owned_memory(machine, memory, file));
   }
@@ -108,7 +106,7 @@ Status add_processors(const std::vector<ProcessorRequest>& requests, Machine& ma
 }
 
 Link link_of_owned_memory(const Machine& machine, TierId from, TierId to) {
-  const auto end = [&](TierId tier) { return machine.tier(tier).kind == TierKind::kFile ? tier : kFastTier; };
+  const auto end = [&](TierId tier) { return machine.tier(tier).kind->in_file ? tier : kFastTier; };
   const std::optional<LinkId> of_fast = machine.link_between(end(from), end(to));
   SLUICE_CHECK(of_fast.has_value(), "a file is linked to the fast tier, each way");
   Link link = machine.link(*of_fast);

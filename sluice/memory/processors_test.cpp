@@ -92,7 +92,7 @@ TEST(Processors, SayWhatIsWrongWithThem) {
   EXPECT_THAT(error("device:1,device:1"), HasSubstr("processor 'device:1': named twice"));
   Machine machine = make_machine({.slow = {{"file", kGiB}}}).value();
   EXPECT_THAT(add_processors({{"host", 1, {"file"}}}, machine).error().message,
-              HasSubstr("processor 'host' cannot address tier 'file'; tiers that ops may use in place: dram"));
+              HasSubstr("processor 'host' cannot address tier 'file'; tiers that it may use in place: dram"));
 }
 
 }  // namespace

@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "sluice/base/interval.hpp"
+#include "sluice/memory/direct_io.hpp"
 #include "sluice/memory/machine.hpp"
 
 namespace sluice {
@@ -106,7 +107,7 @@ using AlignedBuffer = std::unique_ptr<std::byte, Free>;
 
 Result<AlignedBuffer> bounce_buffer() {
   AlignedBuffer buffer(static_cast<std::byte*>(
-      std::aligned_alloc(static_cast<std::size_t>(kTensorAlignment), static_cast<std::size_t>(kBounceBytes))));
+      std::aligned_alloc(static_cast<std::size_t>(kBlockAlignment), static_cast<std::size_t>(kBounceBytes))));
   if (!buffer) return Error{ErrorCode::kOutOfSpace, "no memory for the spill file's 1.0 MiB buffer"};
   return buffer;
 }
@@ -141,15 +142,15 @@ Status write_blocks(const SpillFile& file, Bytes offset, const std::byte* from, 
 }
 
 // The whole blocks around [offset, offset + bytes), at most a buffer of them.
-Interval<Bytes> blocks_around(Bytes offset, Bytes bytes) {
-  const Bytes begin = align_down(offset, kTensorAlignment);
-  return {begin, std::min(align_up(offset + bytes, kTensorAlignment), begin + kBounceBytes)};
+Interval<Bytes> blocks_around(const SpillFile& file, Bytes offset, Bytes bytes) {
+  const Bytes begin = align_down(offset, file.block());
+  return {begin, std::min(align_up(offset + bytes, file.block()), begin + kBounceBytes)};
 }
 
 }  // namespace
 
 Result<SpillFile> SpillFile::open(const std::string& path, Bytes bytes) {
-  bytes = align_up(bytes, kTensorAlignment);
+  bytes = align_up(bytes, kBlockAlignment);
   if (const auto limit = file_size_limit(); limit && *limit < bytes) {
     return out_of_space(path, bytes, *limit, "under the process's file size limit (ulimit -f)");
   }
@@ -188,20 +189,26 @@ void SpillFile::choose_direct() {
   if (::fstatfs(descriptor_, &info) == 0 && info.f_type == TMPFS_MAGIC) {
     notes_.push_back(fmt::format("spill file '{}' is on tmpfs, which is memory, not disk", path_));
   }
+  const std::optional<Bytes> asked = direct_io_block(descriptor_);
+  const bool fits = !asked || (*asked > 0 && kBlockAlignment % *asked == 0);
   const int flags = ::fcntl(descriptor_, F_GETFL);
-  direct_ = ::fcntl(descriptor_, F_SETFL, flags | O_DIRECT) == 0;
+  direct_ = fits && ::fcntl(descriptor_, F_SETFL, flags | O_DIRECT) == 0;
   // Some file systems take the flag and refuse the first transfer.
   if (direct_) {
     auto buffer = bounce_buffer();
-    direct_ = buffer.ok() && (bytes_ == 0 || read_blocks(*this, 0, buffer->get(), kTensorAlignment).ok());
+    direct_ = buffer.ok() && (bytes_ == 0 || read_blocks(*this, 0, buffer->get(), kBlockAlignment).ok());
     if (!direct_) ::fcntl(descriptor_, F_SETFL, flags);
   }
-  if (!direct_) {
-    notes_.push_back(fmt::format(
-        "spill file '{}': the file system refuses O_DIRECT; transfers go through the page cache, which costs CPU "
-        "time and memory outside the budget",
-        path_));
+  if (direct_) {
+    block_ = asked.value_or(kBlockAlignment);
+    return;
   }
+  const std::string why = fits || *asked == 0 ? "the file system refuses O_DIRECT"
+                                              : fmt::format("O_DIRECT takes blocks of {}", format_bytes(*asked));
+  notes_.push_back(fmt::format(
+      "spill file '{}': {}; transfers go through the page cache, which costs CPU time and memory outside the "
+      "budget",
+      path_, why));
 }
 
 SpillFile::~SpillFile() {
@@ -213,6 +220,7 @@ SpillFile::SpillFile(SpillFile&& other) noexcept
       path_(std::move(other.path_)),
       bytes_(other.bytes_),
       direct_(other.direct_),
+      block_(other.block_),
       notes_(std::move(other.notes_)) {}
 
 SpillFile& SpillFile::operator=(SpillFile&& other) noexcept {
@@ -220,6 +228,7 @@ SpillFile& SpillFile::operator=(SpillFile&& other) noexcept {
   std::swap(path_, other.path_);
   std::swap(bytes_, other.bytes_);
   std::swap(direct_, other.direct_);
+  std::swap(block_, other.block_);
   std::swap(notes_, other.notes_);
   return *this;
 }
@@ -227,7 +236,7 @@ SpillFile& SpillFile::operator=(SpillFile&& other) noexcept {
 Status SpillFile::read(Bytes offset, std::span<std::byte> into) const {
   SLUICE_ASSIGN(const AlignedBuffer buffer, bounce_buffer());
   while (!into.empty()) {
-    const auto blocks = blocks_around(offset, static_cast<Bytes>(into.size()));
+    const auto blocks = blocks_around(*this, offset, static_cast<Bytes>(into.size()));
     SLUICE_RETURN_IF_ERROR(read_blocks(*this, blocks.begin, buffer.get(), blocks.length()));
     const auto wanted = std::min(static_cast<std::size_t>(blocks.end - offset), into.size());
     std::memcpy(into.data(), buffer.get() + (offset - blocks.begin), wanted);
@@ -240,7 +249,7 @@ Status SpillFile::read(Bytes offset, std::span<std::byte> into) const {
 Status SpillFile::write(Bytes offset, std::span<const std::byte> from) const {
   SLUICE_ASSIGN(const AlignedBuffer buffer, bounce_buffer());
   while (!from.empty()) {
-    const auto blocks = blocks_around(offset, static_cast<Bytes>(from.size()));
+    const auto blocks = blocks_around(*this, offset, static_cast<Bytes>(from.size()));
     const auto wanted = std::min(static_cast<std::size_t>(blocks.end - offset), from.size());
     if (wanted != static_cast<std::size_t>(blocks.length())) {  // keep what shares the first and last block
       SLUICE_RETURN_IF_ERROR(read_blocks(*this, blocks.begin, buffer.get(), blocks.length()));

@@ -7,10 +7,10 @@
 //   a file *.spill    kept and reused, because preallocating and deleting tens of GiB takes seconds; locked while open,
 //                     so that two runs never share it. Any other existing file is refused: it may be the user's data.
 // The file is preallocated, because appending costs ten times the CPU, and because a full disk then shows before
-// training starts. Where the file system refuses O_DIRECT or preallocation, notes() says what is done instead.
+// anything starts. Where the file system refuses O_DIRECT or preallocation, notes() says what is done instead.
 //
 // read() and write() are synchronous, for start-up and checkpoints: any offset and length, any thread, through an
-// aligned buffer of 1 MiB. Steps use io_uring on descriptor() (memory/transfer/uring_engine.hpp).
+// aligned buffer of 1 MiB. Transfers use io_uring on descriptor() (memory/transfer/uring_engine.hpp).
 #pragma once
 
 #include <cstddef>
@@ -20,12 +20,13 @@
 
 #include "sluice/base/result.hpp"
 #include "sluice/base/units.hpp"
+#include "sluice/memory/machine.hpp"
 
 namespace sluice {
 
 class SpillFile {
  public:
-  // `bytes` is rounded up to kTensorAlignment. kOutOfSpace: requested and available bytes; kBadInput: the path cannot
+  // `bytes` is rounded up to kBlockAlignment. kOutOfSpace: requested and available bytes; kBadInput: the path cannot
   // be used, and why; kIo: anything else the system says.
   static Result<SpillFile> open(const std::string& path, Bytes bytes);
 
@@ -36,6 +37,9 @@ class SpillFile {
   int descriptor() const { return descriptor_; }
   Bytes bytes() const { return bytes_; }
   bool direct() const { return direct_; }  // O_DIRECT in force
+  // Transfers on descriptor() begin and end at multiples of this, and so do their buffers: what the file asks for where it
+  // is known. kBlockAlignment is a multiple of it.
+  Bytes block() const { return block_; }
   const std::string& path() const { return path_; }
   const std::vector<std::string>& notes() const { return notes_; }
 
@@ -53,6 +57,7 @@ class SpillFile {
   std::string path_;
   Bytes bytes_ = 0;
   bool direct_ = false;
+  Bytes block_ = kBlockAlignment;
   std::vector<std::string> notes_;
 };
 

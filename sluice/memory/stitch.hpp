@@ -1,13 +1,13 @@
-// Addresses whose memory lies in several pieces: so that a tensor fits wherever enough pages are free, in one piece or
+// Addresses whose memory lies in several pieces: so that data fit wherever enough pages are free, in one piece or
 // not, and no byte of a budget is lost to fragmentation.
 //
 //   memory      0        64K      128K     192K     256K
 //               |  A     | free   |   B    | free   |
-//   addresses            [320K, 384K) is [64K, 128K),  [384K, 448K) is [192K, 256K):  a tensor of 128K lies there
+//   addresses            [320K, 384K) is [64K, 128K),  [384K, 448K) is [192K, 256K):  128K lie there
 //
 // An arena's addresses begin with its memory; stitches follow behind it. The pages are mapped once, before the first
-// step (memory/arena.hpp); neither ops nor copies know of them. The idea is that of virtual memory stitching (Guo et
-// al., "GMLake", ASPLOS 2024), here decided when planning, so that nothing is mapped while a step runs.
+// use (memory/arena.hpp); neither who computes nor who copies knows of them. The idea is that of virtual memory stitching (Guo et
+// al., "GMLake", ASPLOS 2024), here decided ahead, so that nothing is mapped later.
 #pragma once
 
 #include <span>
@@ -19,7 +19,7 @@
 
 namespace sluice {
 
-// All in whole pages of kTensorAlignment.
+// All in whole pages of kBlockAlignment.
 struct Stitch {
   Bytes address = 0;                    // the first
   std::vector<Interval<Bytes>> memory;  // one after the other
@@ -31,9 +31,6 @@ inline Bytes stitch_end(const Stitch& stitch) {
   for (const Interval<Bytes>& piece : stitch.memory) end += piece.length();
   return end;
 }
-
-// Where addresses can be had for memory of a tier: ordinary memory of this machine.
-inline bool can_stitch(const Tier& tier) { return tier.kind == TierKind::kDram; }
 
 // The memory behind addresses, in their order. `stitches` ascend; addresses before the first of them are memory.
 std::vector<Interval<Bytes>> memory_behind(std::span<const Stitch> stitches, Interval<Bytes> addresses);

@@ -26,6 +26,7 @@ Result<std::unique_ptr<TransferEngine>> engine_of(LaneIndex lane, const SpillFil
   config.arena_bytes = std::numeric_limits<Bytes>::max();  // addresses, anywhere
   config.registers = false;
   config.descriptor = file.descriptor();
+  config.block = file.block();
   config.tier = "file";
   auto ring = UringEngine::create(config);
   if (ring.ok()) return std::unique_ptr<TransferEngine>(std::move(ring).value());
@@ -77,7 +78,7 @@ SavedStore::~SavedStore() {
 
 std::optional<SavedStore::Id> SavedStore::leave(std::byte* from, Bytes bytes) {
   SLUICE_CHECK(bytes > 0, "something leaves");
-  SLUICE_CHECK(reinterpret_cast<std::uintptr_t>(from) % kTensorAlignment == 0, "from whole pages");
+  SLUICE_CHECK(reinterpret_cast<std::uintptr_t>(from) % kBlockAlignment == 0, "from whole pages");
   const std::scoped_lock lock(mutex_);
   const Bytes whole = whole_pages(bytes);
   const std::optional<Bytes> begin = room_.take(whole);
@@ -101,7 +102,7 @@ void SavedStore::bring(Id id, std::byte* into) {
   const std::scoped_lock lock(mutex_);
   Entry& entry = entries_.at(id);
   SLUICE_CHECK(entry.place == Place::kAway, "bytes come back once, and after they have left");
-  SLUICE_CHECK(reinterpret_cast<std::uintptr_t>(into) % kTensorAlignment == 0, "into whole pages");
+  SLUICE_CHECK(reinterpret_cast<std::uintptr_t>(into) % kBlockAlignment == 0, "into whole pages");
   entry.memory = into;
   entry.place = Place::kComing;
   queue(lanes_[kIn], id);

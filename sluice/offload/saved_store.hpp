@@ -25,9 +25,9 @@
 
 #include "sluice/base/result.hpp"
 #include "sluice/memory/machine.hpp"
+#include "sluice/memory/space/free_ranges.hpp"
 #include "sluice/memory/spill_file.hpp"
 #include "sluice/memory/transfer/transfer_engine.hpp"
-#include "sluice/offload/free_ranges.hpp"
 
 namespace sluice {
 
@@ -59,7 +59,7 @@ class SavedStore {
   // Waits where the bytes are just being written or read: the caller's memory may be freed afterwards.
   void forget(Id id);
 
-  static Bytes whole_pages(Bytes bytes) { return align_up(bytes, kTensorAlignment); }
+  static Bytes whole_pages(Bytes bytes) { return align_up(bytes, kBlockAlignment); }
   std::vector<std::string> notes() const { return notes_; }
 
  private:
@@ -74,9 +74,9 @@ class SavedStore {
   struct Lane {
     std::unique_ptr<TransferEngine> engine;
     std::deque<Id> queue;  // not yet with the engine
-    std::map<TransferIndex, Id> moving;
+    std::map<TransferId, Id> moving;
     Bytes moving_bytes = 0;
-    TransferIndex next = 0;
+    TransferId next = 0;
     std::thread thread;
   };
 

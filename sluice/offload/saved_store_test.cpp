@@ -6,6 +6,8 @@
 #include <cstring>
 #include <random>
 
+#include "sluice/memory/arena.hpp"
+
 namespace sluice {
 namespace {
 

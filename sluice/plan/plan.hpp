@@ -68,7 +68,7 @@ struct Migration {
 //   offset   0            64        128          1664      4096
 //            | stats (64) | scale (64) | labels (1,500) | to the page's end: nothing
 //
-// The first member begins at a multiple of kTensorAlignment. Each other member begins where the one before it ends,
+// The first member begins at a multiple of kBlockAlignment. Each other member begins where the one before it ends,
 // rounded up to a multiple of kOperandAlignment. The room of the last one reaches to the end of its page. A migration
 // from or to a member belongs to a run of migrations: one for every member, in order, with equal times, from all
 // members of one block to all members of another.

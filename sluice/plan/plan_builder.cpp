@@ -222,21 +222,21 @@ Result<Plan> PlanBuilder::finish(std::span<const Bytes> budgets, PackingFailure*
 }
 
 bool PlanBuilder::may_stitch(TierId tier) const {
-  return tier == kFastTier && !whole_ && fixed_.empty() && can_stitch(machine_.tier(tier));
+  return tier == kFastTier && !whole_ && fixed_.empty() && machine_.tier(tier).kind->can_stitch;
 }
 
 Status PlanBuilder::pack_tier(TierId tier, Bytes budget, const std::vector<bool>& kept, std::int64_t effort, Plan& plan,
                               PackingFailure* failure) const {
   std::vector<Room> rooms = residency_rooms(graph_, plan);
   for (Room& room : rooms) {
-    if (pages_apart_) room = {align_up(room.bytes, kTensorAlignment), kTensorAlignment};
+    if (pages_apart_) room = {align_up(room.bytes, kBlockAlignment), kBlockAlignment};
   }
   const TierItems packed = collect_items(graph_, plan, tier, kept, fixed_, rooms);
   const Bytes staging = tier == kFastTier ? staging_bytes(plan) : 0;
-  const Bytes room = align_down(budget - staging, kTensorAlignment);
+  const Bytes room = align_down(budget - staging, kBlockAlignment);
   OffsetAssignment assignment =
       may_stitch(tier) ? pack_or_stitch(packed.items, room, staging, plan) : pack_offsets(packed.items, room, effort);
-  const Bytes height = align_up(assignment.height, kTensorAlignment) + staging;
+  const Bytes height = align_up(assignment.height, kBlockAlignment) + staging;
   plan.arena_bytes[as_index(tier)] = height;
   for (std::size_t i = 0; i < packed.item_of.size(); ++i) {
     if (packed.item_of[i] >= 0) plan.residencies[i].offset = assignment.offsets[as_index(packed.item_of[i])];

@@ -72,7 +72,7 @@ TEST_F(PlanFileTest, ReadsWhatItWrote) {
     for (std::size_t i = 0; i < plan.migrations.size() && i < kCauseTexts.size(); ++i) {
       plan.migrations[static_cast<MigrationIndex>(i)].cause = kCauseTexts[i].cause;
     }
-    if (seed % 3 == 0) plan.policy = PolicyRequest{"um", {{"page", 2.0 * kMiB}, {"fault", 5e-5}}, 7 * kTensorAlignment};
+    if (seed % 3 == 0) plan.policy = PolicyRequest{"um", {{"page", 2.0 * kMiB}, {"fault", 5e-5}}, 7 * kBlockAlignment};
     ASSERT_TRUE(write_plan(folder_ / "plan.json", graph, plan).ok());
     EXPECT_TRUE(equal(plan, read_plan(folder_ / "plan.json").value()));
   }

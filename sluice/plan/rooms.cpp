@@ -36,7 +36,7 @@ std::vector<Room> residency_rooms(const Graph& graph, const Plan& plan) {
     const std::vector<Bytes> offsets = block_offsets(graph, plan, block);
     for (std::size_t i = 0; i < block.members.size(); ++i) {
       rooms[static_cast<std::size_t>(block.members[i])] = {offsets[i + 1] - offsets[i],
-                                                           i == 0 ? kTensorAlignment : kOperandAlignment};
+                                                           i == 0 ? kBlockAlignment : kOperandAlignment};
     }
   }
   return rooms;
@@ -60,7 +60,7 @@ std::vector<Bytes> block_offsets(const Graph& graph, const Plan& plan, const Blo
     const TensorId tensor = plan.residencies[member].tensor;
     offsets.push_back(offsets.back() + align_up(graph.tensor(tensor).bytes, kOperandAlignment));
   }
-  offsets.back() = align_up(offsets.back(), kTensorAlignment);
+  offsets.back() = align_up(offsets.back(), kBlockAlignment);
   return offsets;
 }
 

@@ -10,7 +10,7 @@ namespace sluice {
 
 // What a transfer of a tensor moves, and the room it takes where it comes from or goes to: whole pages, so that no page
 // or disk block holds anything that does not move with it.
-inline Bytes stored_bytes(const Tensor& tensor) { return align_up(tensor.bytes, kTensorAlignment); }
+inline Bytes stored_bytes(const Tensor& tensor) { return align_up(tensor.bytes, kBlockAlignment); }
 
 // The alignment that ops need for their operands: a cache line.
 inline constexpr Bytes kOperandAlignment = 64;
@@ -26,15 +26,15 @@ Bytes staging_bytes(const Plan& plan);
 // What a residency takes of its tier, and what its offset is a multiple of.
 struct Room {
   Bytes bytes = 0;
-  Bytes alignment = kTensorAlignment;
+  Bytes alignment = kBlockAlignment;
 };
 
 // The room of a residency outside blocks: whole pages. But a tensor that is smaller than a page and stays in the fast
 // tier, neither brought nor taken away by a migration, shares pages with others of its kind (Sentinel §IV-B packs small
 // tensors).
 inline Room room_for(const Tensor& tensor, TierId tier, bool migrates) {
-  const bool shares = tier == kFastTier && !migrates && tensor.bytes < kTensorAlignment;
-  const Bytes alignment = shares ? kOperandAlignment : kTensorAlignment;
+  const bool shares = tier == kFastTier && !migrates && tensor.bytes < kBlockAlignment;
+  const Bytes alignment = shares ? kOperandAlignment : kBlockAlignment;
   return {align_up(tensor.bytes, alignment), alignment};
 }
 

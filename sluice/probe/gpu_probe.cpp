@@ -15,7 +15,7 @@ namespace {
 using cuda::check;
 
 constexpr Bytes kCopied = 256 * kMiB;
-constexpr Bytes kSmallCopy = kTensorAlignment;
+constexpr Bytes kSmallCopy = kBlockAlignment;
 constexpr int kCopies = 4;
 constexpr int kGpuRounds = 5;
 

@@ -53,14 +53,14 @@ void set_figures(const MemoryBandwidths& measured, Tier& tier) {
 
 void set_dram_tiers(const MemoryBandwidths& measured, Machine& machine) {
   for (Tier& tier : machine.tiers) {
-    if (tier.kind == TierKind::kDram) set_figures(measured, tier);
+    if (tier.kind->figures == FiguresFrom::kHostMemory) set_figures(measured, tier);
   }
 }
 
 // What ops reach in nodes, unless the firmware has said that.
 Status measure_numa_tiers(Machine& machine) {
   for (Tier& tier : machine.tiers) {
-    if (tier.kind != TierKind::kNuma || tier.provenance == Provenance::kFirmware) continue;
+    if (tier.kind->figures != FiguresFrom::kTheTier || tier.provenance == Provenance::kFirmware) continue;
     SLUICE_ASSIGN(const MemoryBandwidths measured, measure_memory(tier, machine.threads));
     set_figures(measured, tier);
   }
@@ -90,19 +90,21 @@ Status measure_copies(Machine& machine, const std::vector<LinkId>& links) {
   return {};
 }
 
-bool touches(const Machine& machine, const Link& link, TierKind kind) {
-  return machine.tier(link.from).kind == kind || machine.tier(link.to).kind == kind;
+// Whether one of its ends has the trait.
+bool touches(const Machine& machine, const Link& link, bool TierTraits::*trait) {
+  return (*machine.tier(link.from).kind).*trait || (*machine.tier(link.to).kind).*trait;
 }
 
 Status measure_link(Machine& machine, const std::vector<LinkId>& links) {
   const Link& link = machine.link(links.front());
-  if (touches(machine, link, TierKind::kFile)) return measure_file_tier(machine, links);
-  if (touches(machine, link, TierKind::kPinned)) return measure_gpu_links(machine, links);
+  if (touches(machine, link, &TierTraits::in_file)) return measure_file_tier(machine, links);
+  if (touches(machine, link, &TierTraits::device_reaches)) return measure_gpu_links(machine, links);
   return measure_copies(machine, links);
 }
 
 Status measure_fast_memory(Machine& machine) {
-  if (machine.tier(kFastTier).kind == TierKind::kGpu) return measure_gpu_memory(machine.tiers.front());
+  if (machine.tier(kFastTier).kind->figures == FiguresFrom::kTheDevice)
+    return measure_gpu_memory(machine.tiers.front());
   SLUICE_ASSIGN(const MemoryBandwidths memory, measure_memory(machine.tier(kFastTier), machine.threads));
   set_dram_tiers(memory, machine);
   return {};
@@ -113,11 +115,11 @@ Status measure_fast_memory(Machine& machine) {
 Seconds usual_probe_seconds(const Machine& machine) {
   constexpr Seconds kMemory = 0.5, kOfFile = 9, kOfCopies = 1.5;  // the windows of probe_*.cpp, and what is around them
   Seconds seconds = kMemory;
-  for (const Tier& tier : machine.tiers) seconds += tier.kind == TierKind::kNuma ? kMemory : 0;
+  for (const Tier& tier : machine.tiers) seconds += tier.kind->figures == FiguresFrom::kTheTier ? kMemory : 0;
   for (LinkId id = 0; id < static_cast<LinkId>(machine.links.size()); ++id) {
     const auto back = machine.link_back(id);
     if ((back && *back < id) || joins_slow_tiers(machine.link(id))) continue;
-    seconds += touches(machine, machine.link(id), TierKind::kFile) ? kOfFile : kOfCopies;
+    seconds += touches(machine, machine.link(id), &TierTraits::in_file) ? kOfFile : kOfCopies;
   }
   return seconds;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sluice/base/threads/cpu_affinity.hpp"
+#include "sluice/kernels/compute_threads.hpp"
 #include "sluice/memory/transfer/shared_copy_engine.hpp"
 #include "sluice/memory/transfer/throttled_engine.hpp"
 #include "sluice/probe/compute_load.hpp"
@@ -28,7 +29,7 @@ class Lane {
   Lane(std::unique_ptr<TransferEngine> engine, Bytes bytes, BytesPerSecond held)
       : engine_(std::move(engine)), bytes_(bytes), piece_(std::min(ThrottledEngine::kPieceBytes, bytes)) {
     const auto in_time = static_cast<Bytes>(held * kPieceTime);
-    if (held > 0) piece_ = std::clamp(align_down(in_time, kTensorAlignment), kTensorAlignment, piece_);
+    if (held > 0) piece_ = std::clamp(align_down(in_time, kBlockAlignment), kBlockAlignment, piece_);
     engine_->expect_help(true);
     thread_ = std::jthread([this] { run(); });
     copying_.wait();
@@ -40,7 +41,7 @@ class Lane {
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
 
-  void help(int threads) { engine_->help(threads); }
+  void help(const RunTogether& run) { engine_->help(run); }
   Bytes moved() const { return moved_; }
 
  private:
@@ -81,7 +82,7 @@ class Copies {
 
   // The first half of both arenas is for copies inward, the second for those outward.
   Beside run_beside(ComputeLoad& load, unsigned directions) const {
-    const Bytes half = align_down(arenas_.from.bytes() / 2, kTensorAlignment);
+    const Bytes half = align_down(arenas_.from.bytes() / 2, kBlockAlignment);
     std::byte* const slow = arenas_.from.data();
     std::byte* const fast = arenas_.to.data();
     std::unique_ptr<Lane> in, out;
@@ -96,9 +97,10 @@ class Copies {
     }
     const auto moved = [](const auto& lane) { return lane ? lane->moved() : 0; };
     const Beside before{0, moved(in), moved(out)};
+    const RunTogether together = on_compute_threads(threads_);
     const Seconds seconds = load.seconds([&] {
-      if (in) in->help(threads_);
-      if (out) out->help(threads_);
+      if (in) in->help(together);
+      if (out) out->help(together);
     });
     return {seconds, moved(in) - before.in, moved(out) - before.out};
   }

@@ -83,7 +83,7 @@ class FileProbe {
   }
 
  private:
-  bool writes(std::size_t link) const { return machine_.tier(machine_.link(links_[link]).to).kind == TierKind::kFile; }
+  bool writes(std::size_t link) const { return machine_.tier(machine_.link(links_[link]).to).kind->in_file; }
 
   // Each link in its own part of the file, so that those that run at once do not overlap.
   StreamRoom room_of(std::size_t link) const {
@@ -181,14 +181,14 @@ class FileProbe {
     SLUICE_RETURN_IF_ERROR(run_alone());
     SLUICE_ASSIGN(const FileWindow large, run_steadily({link}, kMostWindowsAlone));
     SLUICE_ASSIGN(const FileWindow small, run_transfers(link, fitting(kSmallTransfer), kFileWindow));
-    SLUICE_ASSIGN(const FileWindow tiny, run_transfers(link, kTensorAlignment, kTrial));
+    SLUICE_ASSIGN(const FileWindow tiny, run_transfers(link, kBlockAlignment, kTrial));
     SLUICE_RETURN_IF_ERROR(run_alone());
     const Bytes bytes = fitting(kTransferBytes);
     const Seconds each = static_cast<double>(bytes) / large.rate(0);
     const Cost cost = cost_of(lost_per_transfer(large, bytes), bytes, (bytes + requests_.bytes - 1) / requests_.bytes,
                               lost_per_transfer(small, fitting(kSmallTransfer)), fitting(kSmallTransfer));
     FileLinkFigures figures{.request_bytes = requests_.bytes, .queue_depth = requests_.queue_depth};
-    figures.latency = std::min(static_cast<double>(kTensorAlignment) / tiny.rate(0), each / 2);
+    figures.latency = std::min(static_cast<double>(kBlockAlignment) / tiny.rate(0), each / 2);
     figures.alone = static_cast<double>(bytes) / (each - figures.latency);
     figures.shared = figures.alone * std::min(1.0, together / large.rate(0));
     figures.lost_per_byte = std::min(cost.per_byte, 1 / figures.alone);

@@ -39,11 +39,12 @@ std::uint64_t sum_words(const std::byte* data, Bytes bytes) {
   return sum;
 }
 
-// Nodes may be small, and what is not there is refused.
+// Tiers that are measured themselves may be small, and what is not there is refused.
 Bytes probed_bytes(const Tier& from, const Tier& to) {
   Bytes bytes = kProbedMemoryBytes;
   for (const Tier* tier : {&from, &to}) {
-    if (tier->kind == TierKind::kNuma) bytes = std::min(bytes, align_down(tier->capacity / 4, kTensorAlignment));
+    if (tier->kind->figures == FiguresFrom::kTheTier)
+      bytes = std::min(bytes, align_down(tier->capacity / 4, kBlockAlignment));
   }
   return bytes;
 }
@@ -64,7 +65,7 @@ Result<MemoryBandwidths> measure_memory(const Tier& tier, int threads) {
   const Bytes bytes = probed_bytes(tier, tier);
   SLUICE_ASSIGN(const Arena arena, map_tier_arena(tier, bytes));
   arena.prefault(threads);
-  const Bytes share = align_down(bytes / threads, kTensorAlignment);
+  const Bytes share = align_down(bytes / threads, kBlockAlignment);
   std::vector<std::uint64_t> sums(static_cast<std::size_t>(threads));
   MemoryBandwidths measured;
   measured.read = best_bandwidth(share * threads, kMemoryRepetitions, [&] {

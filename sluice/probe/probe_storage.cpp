@@ -18,10 +18,10 @@ Result<ProbeStorage> ProbeStorage::open(const Machine& machine, const Link& link
   std::vector<Bytes> sizes(machine.tiers.size(), 0);
   for (const TierId id : {link.from, link.to}) {
     const Tier& tier = machine.tier(id);
-    const bool file = tier.kind == TierKind::kFile;
+    const bool file = tier.kind->in_file;
     Bytes& size = sizes[static_cast<std::size_t>(id)];
     size = file ? kFileBytes : kMemoryBytes;
-    if (tier.capacity > 0) size = align_down(std::min(size, tier.capacity), kTensorAlignment);
+    if (tier.capacity > 0) size = align_down(std::min(size, tier.capacity), kBlockAlignment);
     (file ? storage.in_file_ : storage.in_memory_) = size;
     if (file) storage.file_tier_ = id;
   }
@@ -32,8 +32,8 @@ Result<ProbeStorage> ProbeStorage::open(const Machine& machine, const Link& link
 
 StreamRoom ProbeStorage::room(int part, int parts) const {
   const auto cut = [&](Bytes bytes) {
-    const Bytes length = align_down(bytes / parts, kTensorAlignment);
-    if (length == 0) return Interval<Bytes>{0, kTensorAlignment};  // what is written has no meaning anyway
+    const Bytes length = align_down(bytes / parts, kBlockAlignment);
+    if (length == 0) return Interval<Bytes>{0, kBlockAlignment};  // what is written has no meaning anyway
     return Interval<Bytes>{part * length, (part + 1) * length};
   };
   return {cut(in_file_), cut(in_memory_)};

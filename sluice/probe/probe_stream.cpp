@@ -20,7 +20,7 @@ Result<std::unique_ptr<ProbeStream>> ProbeStream::start(Machine machine, LinkId 
   path.request_bytes = pattern.request_bytes;
   path.queue_depth = pattern.queue_depth;
   SLUICE_ASSIGN(auto engine, make_engine(machine, link, storages));
-  const bool writes = machine.tier(path.to).kind == TierKind::kFile;
+  const bool writes = machine.tier(path.to).kind->in_file;
   return std::unique_ptr<ProbeStream>(new ProbeStream(std::move(engine), writes, room, pattern));
 }
 
@@ -30,7 +30,7 @@ ProbeStream::ProbeStream(std::unique_ptr<TransferEngine> engine, bool writes, St
 void ProbeStream::run() {
   allow_every_cpu();
   wake_promptly();
-  TransferIndex submitted = 0;
+  TransferId submitted = 0;
   std::vector<FinishedTransfer> finished;
   while (!stop_ && !failed_) {
     while (submitted - transfers_ < kUnderWay) submit(submitted++);
@@ -41,11 +41,11 @@ void ProbeStream::run() {
   while (engine_->in_flight() > 0) engine_->wait(std::nullopt, finished);
 }
 
-void ProbeStream::submit(TransferIndex index) {
+void ProbeStream::submit(TransferId index) {
   const Bytes bytes = pattern_.transfer_bytes;
   if (next_ + bytes > room_.in_file.length()) next_ = 0;
   const Bytes file = room_.in_file.begin + next_;
-  const Bytes memory = room_.in_memory.begin + next_ % (room_.in_memory.length() - bytes + kTensorAlignment);
+  const Bytes memory = room_.in_memory.begin + next_ % (room_.in_memory.length() - bytes + kBlockAlignment);
   engine_->submit(index, writes_ ? memory : file, writes_ ? file : memory, bytes);
   next_ += bytes;
 }

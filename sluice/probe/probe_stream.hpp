@@ -47,7 +47,7 @@ class ProbeStream {
  private:
   ProbeStream(std::unique_ptr<TransferEngine> engine, bool writes, StreamRoom room, StreamPattern pattern);
   void run();
-  void submit(TransferIndex index);
+  void submit(TransferId index);
   void take(const std::vector<FinishedTransfer>& finished);
 
   std::unique_ptr<TransferEngine> engine_;

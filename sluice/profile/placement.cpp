@@ -48,7 +48,7 @@ const OpConfigurations* PlacementTimes::of(OpIndex op) const {
 }
 
 std::string tier_key(const Tier& tier) {
-  if (tier.kind == TierKind::kNuma) return fmt::format("{}({})", tier.name, to_string(tier.kind));
+  if (tier.kind->figures == FiguresFrom::kTheTier) return fmt::format("{}({})", tier.name, to_string(tier.kind));
   return fmt::format("{}({},{:.0f},{:.0f})", tier.name, to_string(tier.kind), tier.read_bandwidth,
                      tier.write_bandwidth);
 }

@@ -61,7 +61,7 @@ struct TransferInstruction {
   LinkId link = 0;
   Location from;
   Location to;
-  Bytes bytes = 0;  // rounded up to kTensorAlignment
+  Bytes bytes = 0;  // rounded up to kBlockAlignment
   OpIndex after_op = kStepStart;
   std::vector<TransferIndex> waits;
   std::vector<TransferPart> others;  // a block's other members, by offset

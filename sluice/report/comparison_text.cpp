@@ -160,7 +160,7 @@ TextTable rows_table() {
 
 // Who computes: what a GPU is called is in the machine's name.
 std::string computer_text(const Machine& machine) {
-  if (machine.tier(kFastTier).kind == TierKind::kGpu) return machine.cpu;
+  if (!machine.tier(kFastTier).kind->host_reaches) return machine.cpu;
   return fmt::format("{}, {} threads", describe_host_cpu(read_host_cpu()), machine.threads);
 }
 

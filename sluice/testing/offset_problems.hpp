@@ -51,7 +51,7 @@ inline std::vector<OffsetItem> training_step(std::uint64_t seed, std::int32_t n,
     const auto draw = [&](std::uint64_t stream, std::uint64_t limit) {
       return static_cast<std::int32_t>(random_bits(seed, stream, static_cast<std::uint64_t>(i)) % limit);
     };
-    const Bytes activation = kTensorAlignment * (1 + draw(1, 2000));
+    const Bytes activation = kBlockAlignment * (1 + draw(1, 2000));
     const std::int32_t mirror = 2 * n - i;
     if (offloaded && draw(4, 5) != 0) {
       const std::int32_t stay = 1 + draw(5, 8);
@@ -60,8 +60,8 @@ inline std::vector<OffsetItem> training_step(std::uint64_t seed, std::int32_t n,
     } else {
       items.push_back({activation, {{i, mirror}}, {}});
     }
-    items.push_back({kTensorAlignment * (1 + draw(2, 2000)), {{mirror - 1, mirror + 1}}, {}});
-    items.push_back({kTensorAlignment * (1 + draw(3, 500)), {{i, i + 1}, {mirror - 1, mirror}}, {}});
+    items.push_back({kBlockAlignment * (1 + draw(2, 2000)), {{mirror - 1, mirror + 1}}, {}});
+    items.push_back({kBlockAlignment * (1 + draw(3, 500)), {{i, i + 1}, {mirror - 1, mirror}}, {}});
   }
   return items;
 }

@@ -159,7 +159,7 @@ bool choose_a_larger_workspace(PlanCase& c) {
   if (!c.plan.stitches.empty()) return false;  // it would reach beyond one
   for (OpIndex op = 0; op < c.graph.op_count(); ++op) {
     auto& known = c.graph.op(op).implementations;
-    if (known.size() < 2 || known[0].workspace_bytes < kTensorAlignment) continue;  // small ones lie in shared pages
+    if (known.size() < 2 || known[0].workspace_bytes < kBlockAlignment) continue;  // small ones lie in shared pages
     known[1].workspace_bytes = known[0].workspace_bytes + Bytes{1} * kGiB;
     c.plan.graph_fingerprint = c.graph.fingerprint();
     c.plan.ops[op].implementation = 1;
@@ -193,9 +193,9 @@ bool stitch_onto_another(PlanCase& c) {
       auto& memory = c.plan.stitches[as_index(stitch_of(c, moved))].memory;
       const Bytes page = c.plan.stitches[as_index(stitch_of(c, other))].memory.front().begin;
       if (&other == &moved || memory.front().begin == page) continue;
-      memory.front().begin += kTensorAlignment;
+      memory.front().begin += kBlockAlignment;
       if (memory.front().empty()) memory.erase(memory.begin());
-      memory.insert(memory.begin(), {page, page + kTensorAlignment});
+      memory.insert(memory.begin(), {page, page + kBlockAlignment});
       return true;
     }
   }
@@ -206,7 +206,7 @@ bool stitch_onto_another(PlanCase& c) {
 bool stitch_a_page_twice(PlanCase& c) {
   if (c.plan.stitches.empty()) return false;
   auto& memory = c.plan.stitches.back().memory;
-  memory.push_back({memory.front().begin, memory.front().begin + kTensorAlignment});
+  memory.push_back({memory.front().begin, memory.front().begin + kBlockAlignment});
   return true;
 }
 
@@ -220,14 +220,14 @@ bool stitch_beyond_the_arena(PlanCase& c) {
 
 bool stitch_on_addresses_of_the_arena(PlanCase& c) {
   if (c.plan.stitches.empty()) return false;
-  c.plan.stitches.front().address = c.plan.arena_bytes.front() - kTensorAlignment;
+  c.plan.stitches.front().address = c.plan.arena_bytes.front() - kBlockAlignment;
   return true;
 }
 
 bool lie_across_stitches(PlanCase& c) {
   for (Residency& r : c.plan.residencies) {
     if (stitch_of(c, r) < 0) continue;
-    r.offset += kTensorAlignment;
+    r.offset += kBlockAlignment;
     return true;
   }
   return false;
@@ -235,7 +235,7 @@ bool lie_across_stitches(PlanCase& c) {
 
 bool shrink_budget(PlanCase& c) {
   const auto tier = c.random.between<std::size_t>(0, c.plan.budgets.size() - 1);
-  c.plan.budgets[tier] -= kTensorAlignment;
+  c.plan.budgets[tier] -= kBlockAlignment;
   return c.plan.arena_bytes[tier] > 0;
 }
 
@@ -318,7 +318,7 @@ bool drop_write_back(PlanCase& c) {
 bool end_elsewhere(PlanCase& c) {
   const auto closing = closing_residencies(c);
   if (closing.empty() || !c.plan.stitches.empty()) return false;
-  c.plan.residencies[as_index(c.random.pick(closing))].offset += kTensorAlignment;
+  c.plan.residencies[as_index(c.random.pick(closing))].offset += kBlockAlignment;
   return true;
 }
 
@@ -409,7 +409,7 @@ bool encode_between_slow_tiers(PlanCase& c) {
 
 bool use_the_staging(PlanCase& c) {
   if (slow_residencies(c, true).empty()) return false;
-  c.plan.arena_bytes[as_index(kFastTier)] -= kTensorAlignment;
+  c.plan.arena_bytes[as_index(kFastTier)] -= kBlockAlignment;
   return true;
 }
 

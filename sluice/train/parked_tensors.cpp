@@ -71,7 +71,7 @@ Status ParkedTensors::make_room(const Graph& graph) {
   for (auto& [name, place] : grown) {
     place.file = files_.size();
     place.offset = end;
-    end += align_up(place.rows * place.row_elements * kElementBytes, kTensorAlignment);
+    end += align_up(place.rows * place.row_elements * kElementBytes, kBlockAlignment);
   }
   SLUICE_ASSIGN(SpillFile file, SpillFile::open(folder_, end));
   files_.push_back(std::move(file));
@@ -157,7 +157,7 @@ Result<std::string> ParkedTensors::hash() const {
 }
 
 std::string scratch_folder(const Machine& machine) {
-  const auto file = std::ranges::find(machine.tiers, TierKind::kFile, &Tier::kind);
+  const auto file = std::ranges::find_if(machine.tiers, [](const Tier& tier) { return tier.kind->in_file; });
   if (file == machine.tiers.end()) return default_spill_path();
   std::error_code ignored;
   if (std::filesystem::is_directory(file->path, ignored)) return file->path;

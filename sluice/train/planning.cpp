@@ -26,9 +26,7 @@ bool wants_everything(std::string_view planner, const std::optional<MemorySize>&
   return !fast || planner == kBaselinePlanner;
 }
 
-Bytes capacity_of_fast(const Machine& machine) {
-  return align_down(machine.tier(kFastTier).capacity, kTensorAlignment);
-}
+Bytes capacity_of_fast(const Machine& machine) { return align_down(machine.tier(kFastTier).capacity, kBlockAlignment); }
 
 Error too_large(std::string_view planner, Bytes wanted, const Machine& machine) {
   const Tier& fast = machine.tier(kFastTier);
@@ -80,9 +78,9 @@ Plan with_raise(const BudgetedRequest& asked, Plan plan) {
 Result<std::vector<Bytes>> resolve_budgets(const Graph& graph, const Machine& machine, std::string_view planner,
                                            const std::optional<MemorySize>& fast) {
   std::vector<Bytes> budgets;
-  for (const Tier& tier : machine.tiers) budgets.push_back(align_down(tier.capacity, kTensorAlignment));
+  for (const Tier& tier : machine.tiers) budgets.push_back(align_down(tier.capacity, kBlockAlignment));
   const Bytes whole = fast_only_bytes(graph);
-  const Bytes wanted = wants_everything(planner, fast) ? whole : align_down(fast->resolve(whole), kTensorAlignment);
+  const Bytes wanted = wants_everything(planner, fast) ? whole : align_down(fast->resolve(whole), kBlockAlignment);
   if (wanted > budgets[kFastTier]) {
     return too_large(planner, wanted, machine);
   }
@@ -127,9 +125,9 @@ Result<Plan> plan_tightly(const Workload& workload, const Machine& machine) {
   budgets[kFastTier] = 0;
   if (builder.finish(budgets, &failure).ok()) return plan;
   // From the least that any packing can take: a little more each time, as far as that is less than the plan takes.
-  const Bytes least = align_up(failure.bound, kTensorAlignment);
+  const Bytes least = align_up(failure.bound, kBlockAlignment);
   for (Bytes more = 0; least + more < plan.arena_bytes[kFastTier]; more = std::max(2 * more, least / 256)) {
-    budgets[kFastTier] = align_up(least + more, kTensorAlignment);
+    budgets[kFastTier] = align_up(least + more, kBlockAlignment);
     Result<Plan> tighter = builder.finish(budgets);
     if (!tighter.ok()) continue;
     return finish_plan(kBaselinePlanner, {workload.graph(), profile, machine, budgets}, std::move(tighter).value());

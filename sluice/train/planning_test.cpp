@@ -83,12 +83,12 @@ TEST_F(PlanningTest, TheBudgetIsAtMostWhatTheMachineHas) {
   for (int tenth = 0; tenth <= 10; ++tenth) {
     SCOPED_TRACE(tenth);
     Tier& fast = machine_.tiers[kFastTier];
-    fast.capacity = align_down(whole_ + (all - whole_) * tenth / 10, kTensorAlignment);
+    fast.capacity = align_down(whole_ + (all - whole_) * tenth / 10, kBlockAlignment);
     const auto made = plan("fast-only", {});
     ASSERT_TRUE(made.ok()) << made.error().message;
     EXPECT_LE(made->budgets[kFastTier], fast.capacity);
   }
-  machine_.tiers[kFastTier].capacity = whole_ - kTensorAlignment;
+  machine_.tiers[kFastTier].capacity = whole_ - kBlockAlignment;
   EXPECT_EQ(plan("fast-only", {}).error().code, ErrorCode::kInfeasible);
 }
 

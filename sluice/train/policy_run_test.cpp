@@ -64,7 +64,7 @@ TEST_F(PolicyRunTest, ThePlanIsFastOnlysAndNamesThePolicy) {
     const auto& run = under->policy;
     ASSERT_TRUE(run);
     EXPECT_EQ(run->name, entry.name);
-    EXPECT_EQ(run->fast_bytes, align_down(fast.budgets[kFastTier] / 5, kTensorAlignment));
+    EXPECT_EQ(run->fast_bytes, align_down(fast.budgets[kFastTier] / 5, kBlockAlignment));
     EXPECT_EQ(usable_fast_bytes(*under), run->fast_bytes);
     EXPECT_GT(under->predicted_step_seconds, fast.predicted_step_seconds);
   }

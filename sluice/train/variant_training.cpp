@@ -45,7 +45,7 @@ Status VariantTraining::start_reference() {
   notes_ = workload->notes;
   if (settings_.fast.size) {
     const Bytes whole = fast_only_bytes(workload->graph());
-    settings_.fast.size = MemorySize{align_down(settings_.fast.size->resolve(whole), kTensorAlignment)};
+    settings_.fast.size = MemorySize{align_down(settings_.fast.size->resolve(whole), kBlockAlignment)};
   }
   if (settings_.session.validate) {
     SLUICE_ASSIGN(evaluator_, Evaluator::create(*workload, settings_.session.data, settings_.session.seed));

@@ -86,7 +86,7 @@ TEST_F(NumaPages, AFullNodeIsAnErrorAndGivesItsMemoryBack) {
     ASSERT_FALSE(arena.ok());
     EXPECT_EQ(arena.error().code, ErrorCode::kOutOfSpace);
     EXPECT_THAT(arena.error().message, HasSubstr("memory node " + std::to_string(nodes_.small.id) + " is full"));
-    EXPECT_THAT(arena.error().message, HasSubstr(format_bytes(align_down(wanted, kTensorAlignment))));
+    EXPECT_THAT(arena.error().message, HasSubstr(format_bytes(align_down(wanted, kBlockAlignment))));
     RecordProperty("message", arena.error().message);
   }
   EXPECT_THAT(map_arena_on_node(kGiB, "slow", nodes_.small.id).error().message, HasSubstr("is full"));
@@ -101,7 +101,7 @@ TEST_F(NumaPages, AllOfATiersCapacityCanBeHad) {
 }
 
 TEST_F(NumaPages, PagesMoveInPlaceThereAndBack) {
-  const Arena arena = arena_of_small_pages(9 * kMiB + 3 * kTensorAlignment, nodes_.fast.id);
+  const Arena arena = arena_of_small_pages(9 * kMiB + 3 * kBlockAlignment, nodes_.fast.id);
   unbind(arena);
   fill(arena);
   const auto pages = pages_of(arena.data(), arena.bytes());
@@ -148,8 +148,8 @@ TEST_F(NumaPages, AFullNodeTakesWhatItCan) {
   const auto moves = move_pages_to_node(pages_of(arena.data(), arena.bytes()), nodes_.small.id);
   ASSERT_TRUE(moves.ok()) << moves.error().message;
   EXPECT_TRUE(moves->node_full);
-  EXPECT_GT(moves->moved, 20 * kMiB / kTensorAlignment);
-  EXPECT_EQ(moves->moved + moves->left_behind, 200 * kMiB / kTensorAlignment);
+  EXPECT_GT(moves->moved, 20 * kMiB / kBlockAlignment);
+  EXPECT_EQ(moves->moved + moves->left_behind, 200 * kMiB / kBlockAlignment);
   const std::vector<int> real = nodes_of(arena);
   EXPECT_TRUE(real == moves->nodes) << std::ranges::count(real, kNowhereYet) << " pages are nowhere, "
                                     << std::ranges::count(real, nodes_.slow.id) << " on the node nobody named";

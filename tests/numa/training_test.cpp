@@ -59,7 +59,7 @@ void expect_pages_on_nodes(const Machine& machine, const Plan& plan) {
     const auto pages = pages_bound_to(node);
     ASSERT_EQ(pages.size(), 1U) << "pages bound to node " << node << " lie on several";
     EXPECT_EQ(pages.begin()->first, node);
-    EXPECT_GE(pages.begin()->second * kTensorAlignment, plan.arena_bytes.at(static_cast<std::size_t>(tier)));
+    EXPECT_GE(pages.begin()->second * kBlockAlignment, plan.arena_bytes.at(static_cast<std::size_t>(tier)));
   }
 }
 

@@ -29,4 +29,10 @@ void keep_to_cores(int first, int count) {
   (void)pthread_setaffinity_np(pthread_self(), sizeof(own), &own);
 }
 
+int usable_cpus() {
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  return pthread_getaffinity_np(pthread_self(), sizeof(all), &all) == 0 ? CPU_COUNT(&all) : 1;
+}
+
 }  // namespace sluice

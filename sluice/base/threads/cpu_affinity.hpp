@@ -12,4 +12,7 @@ void allow_every_cpu();
 // `first`, counted from 0. On every CPU where there are not so many.
 void keep_to_cores(int first, int count);
 
+// The CPUs that the calling thread may run on, at least 1.
+int usable_cpus();
+
 }  // namespace sluice

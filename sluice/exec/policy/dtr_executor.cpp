@@ -109,7 +109,7 @@ class RematerializingExecutor final : public DtrExecutor, private DtrDriver {
 
 Status check_processors(const Graph& graph, const Machine& machine) {
   const bool elsewhere = std::ranges::any_of(graph.ops(), [](const Op& op) { return op.processor != kMainProcessor; });
-  if (!elsewhere && machine.tier(kFastTier).kind != TierKind::kGpu) return {};
+  if (!elsewhere && machine.tier(kFastTier).kind->host_reaches) return {};
   return Error{ErrorCode::kUnsupported,
                fmt::format("{} runs a step on the main processor of a host alone; leave out {}", kDtrName,
                            elsewhere ? "the other processors" : "--gpu")};
@@ -123,7 +123,7 @@ Result<std::unique_ptr<DtrExecutor>> DtrExecutor::create(CompiledGraph& compiled
   SLUICE_ASSIGN(Dtr dtr, Dtr::create(compiled.graph(), fast_bytes));
   std::unique_ptr<CompiledGraph> kernels = compiled.rescheduled(dtr.kernels());
   SLUICE_ASSIGN(TierStorages storages,
-                TierStorages::open(machine, std::vector{align_down(fast_bytes, kTensorAlignment)}));
+                TierStorages::open(machine, std::vector{align_down(fast_bytes, kBlockAlignment)}));
   return std::unique_ptr<DtrExecutor>(std::make_unique<RematerializingExecutor>(
       compiled.graph(), std::move(dtr), std::move(kernels), std::move(storages), machine.links.size()));
 }

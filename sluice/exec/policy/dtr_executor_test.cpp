@@ -76,7 +76,7 @@ TEST(DtrExecutor, RandomStepsHaveTheSameBitsInEveryBudget) {
     const Graph graph = testing::random_graph(seed);
     for (int percent = 100; percent > 0; percent -= 5) {
       SCOPED_TRACE(::testing::Message() << "seed " << seed << ", " << percent << " %");
-      did += same_bits_in(align_down(bytes_of_all(graph) * percent / 100, kTensorAlignment), graph, again) ? 1 : 0;
+      did += same_bits_in(align_down(bytes_of_all(graph) * percent / 100, kBlockAlignment), graph, again) ? 1 : 0;
       if (::testing::Test::HasFailure()) return;
     }
   }

@@ -38,7 +38,7 @@ Program everything_fast(const Graph& graph, const Machine& machine) {
   Bytes end = 0;
   for (const Tensor& tensor : graph.tensors()) {
     places.push_back({kFastTier, end});
-    end += align_up(tensor.bytes, kTensorAlignment);
+    end += align_up(tensor.bytes, kBlockAlignment);
   }
   for (OpIndex op = 0; op < graph.op_count(); ++op) {
     ComputeInstruction instruction{.op = op};

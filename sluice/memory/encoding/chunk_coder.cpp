@@ -18,11 +18,11 @@ void ChunkCoder::decode(Encoding encoding, std::byte* chunk, Bytes bytes, Bytes 
   zero_value_.decode(chunk, bytes, element_bytes, stored);
 }
 
-Bytes measure_encoded(Encoding encoding, const std::byte* tensor, Bytes bytes, Bytes element_bytes) {
+Bytes measure_encoded(Encoding encoding, const std::byte* data, Bytes bytes, Bytes element_bytes) {
   const auto measure = encoding == Encoding::kNarrow ? measure_narrow : measure_zero_value;
   Bytes sum = 0;
   for (Bytes begin = 0; begin < bytes; begin += kEncodedChunkBytes) {
-    sum += measure(tensor + begin, std::min(kEncodedChunkBytes, bytes - begin), element_bytes).stored_bytes;
+    sum += measure(data + begin, std::min(kEncodedChunkBytes, bytes - begin), element_bytes).stored_bytes;
   }
   return sum;
 }

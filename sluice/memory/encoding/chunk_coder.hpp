@@ -1,4 +1,4 @@
-// Encodes and decodes chunks by the encoding that a plan gave them. One for each thread. Nothing is allocated after it is
+// Encodes and decodes chunks by the encoding that is asked for. One for each thread. Nothing is allocated after it is
 // made.
 #pragma once
 
@@ -16,7 +16,7 @@ class ChunkCoder {
   ZeroValueCoder zero_value_;
 };
 
-// What a tensor of `bytes`, a multiple of kTensorAlignment, takes of a transfer when it is encoded.
-Bytes measure_encoded(Encoding encoding, const std::byte* tensor, Bytes bytes, Bytes element_bytes);
+// What `bytes`, a multiple of kBlockAlignment, take of a transfer when they are encoded.
+Bytes measure_encoded(Encoding encoding, const std::byte* data, Bytes bytes, Bytes element_bytes);
 
 }  // namespace sluice

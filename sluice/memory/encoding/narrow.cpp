@@ -136,7 +136,7 @@ int width_of(const std::byte* chunk, Bytes bytes, Bytes element_bytes) {
 }  // namespace
 
 StoredChunk measure_narrow(const std::byte* chunk, Bytes bytes, Bytes element_bytes) {
-  SLUICE_CHECK(bytes > 0 && bytes <= kEncodedChunkBytes && bytes % kTensorAlignment == 0, "a chunk's size");
+  SLUICE_CHECK(bytes > 0 && bytes <= kEncodedChunkBytes && bytes % kBlockAlignment == 0, "a chunk's size");
   const int width = width_of(chunk, bytes, element_bytes);
   return stored_in_blocks(bytes, bytes / element_bytes * width / kBitsOfByte, 0);
 }

@@ -1,4 +1,4 @@
-// The narrow encoding of one chunk (graph/encoding.hpp): of each integer the low bits that the chunk's largest needs.
+// The narrow encoding of one chunk (encoding.hpp): of each integer the low bits that the chunk's largest needs.
 //
 //   chunk      2 0 3 1 1 0 2 3                elements of 1 byte (u8) or 4 (i32), taken as unsigned
 //   encoded    10 00 11 01 01 00 10 11        1, 2, 4, 8 or 16 bits of each, the first in the lowest bits
@@ -15,7 +15,7 @@
 
 namespace sluice {
 
-// `bytes`, at most kEncodedChunkBytes, is a multiple of kTensorAlignment; `encoded` has room for as many. Where the
+// `bytes`, at most kEncodedChunkBytes, is a multiple of kBlockAlignment; `encoded` has room for as many. Where the
 // chunk is to lie as it is, `encoded` is left as it was.
 StoredChunk encode_narrow(const std::byte* chunk, Bytes bytes, Bytes element_bytes, std::byte* encoded);
 

@@ -47,13 +47,13 @@ TEST_P(NarrowWidths, GivesBackEveryElementInAsFewBits) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     testing::SeededRandom random(seed);
-    const Bytes bytes = kTensorAlignment * random.between<Bytes>(1, kEncodedChunkBytes / kTensorAlignment);
+    const Bytes bytes = kBlockAlignment * random.between<Bytes>(1, kEncodedChunkBytes / kBlockAlignment);
     const Integers chunk = random_integers(random, bytes, element_bytes, bound);
     Integers encoded(chunk.size());
     const StoredChunk stored = encode_narrow(chunk.data(), bytes, element_bytes, encoded.data());
     EXPECT_EQ(stored, measure_narrow(chunk.data(), bytes, element_bytes));
     const Bytes packed = bytes / element_bytes * bits / 8;
-    ASSERT_EQ(stored.stored_bytes, align_up(packed, kTensorAlignment));
+    ASSERT_EQ(stored.stored_bytes, align_up(packed, kBlockAlignment));
     if (stored.stored_bytes == bytes) continue;
     EXPECT_EQ(stored.value_bytes, packed);
     ASSERT_TRUE(decoded_integers(encoded, stored, element_bytes) == chunk);
@@ -72,10 +72,10 @@ INSTANTIATE_TEST_SUITE_P(All, NarrowWidths,
                          });
 
 TEST(Narrow, TheFirstElementIsInTheLowestBits) {
-  Integers chunk(2 * kTensorAlignment);
+  Integers chunk(2 * kBlockAlignment);
   for (std::size_t i = 0; i < 8; ++i) chunk[i] = static_cast<std::byte>(i % 4);
   Integers encoded(chunk.size());
-  ASSERT_EQ(encode_narrow(chunk.data(), 2 * kTensorAlignment, 1, encoded.data()).value_bytes, kTensorAlignment / 2);
+  ASSERT_EQ(encode_narrow(chunk.data(), 2 * kBlockAlignment, 1, encoded.data()).value_bytes, kBlockAlignment / 2);
   EXPECT_EQ(encoded[0], std::byte{0b11100100});
   EXPECT_EQ(encoded[1], std::byte{0b11100100});
   EXPECT_EQ(encoded[2], std::byte{0});

@@ -1,9 +1,9 @@
-// How one chunk of an encoded tensor (graph/encoding.hpp) lies in the slow tier, whatever the encoding.
+// How one encoded chunk (encoding.hpp) lies in the slow tier, whatever the encoding.
 #pragma once
 
 #include <algorithm>
 
-#include "sluice/graph/encoding.hpp"
+#include "sluice/memory/encoding/encoding.hpp"
 #include "sluice/memory/machine.hpp"
 
 namespace sluice {
@@ -16,7 +16,7 @@ struct StoredChunk {
 
 // Of a chunk of `bytes` of which `value_bytes` are kept, with `more_bytes` behind them.
 constexpr StoredChunk stored_in_blocks(Bytes bytes, Bytes value_bytes, Bytes more_bytes) {
-  return {value_bytes, std::min(bytes, align_up(value_bytes + more_bytes, kTensorAlignment))};
+  return {value_bytes, std::min(bytes, align_up(value_bytes + more_bytes, kBlockAlignment))};
 }
 
 }  // namespace sluice

@@ -117,7 +117,7 @@ ZeroValueCoder::ZeroValueCoder(ZeroValueLoops loops)
       mask_(static_cast<std::size_t>(mask_bytes(kEncodedChunkBytes, kSmallestElement))) {}
 
 StoredChunk ZeroValueCoder::encode(const std::byte* chunk, Bytes bytes, Bytes element_bytes, std::byte* encoded) {
-  SLUICE_CHECK(bytes > 0 && bytes <= kEncodedChunkBytes && bytes % kTensorAlignment == 0, "a chunk's size");
+  SLUICE_CHECK(bytes > 0 && bytes <= kEncodedChunkBytes && bytes % kBlockAlignment == 0, "a chunk's size");
   const Bytes kept = element_bytes == 2 ? pack_plain<std::uint16_t>(chunk, bytes, encoded, mask_.data())
                      : vectors_         ? pack_words(chunk, bytes, encoded, mask_.data())
                                         : pack_plain<std::uint32_t>(chunk, bytes, encoded, mask_.data());

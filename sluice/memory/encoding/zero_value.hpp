@@ -1,4 +1,4 @@
-// The zero-value encoding of one chunk (graph/encoding.hpp): the elements that are not zero, in order, then the mask.
+// The zero-value encoding of one chunk (encoding.hpp): the elements that are not zero, in order, then the mask.
 //
 //   chunk      3 0 0 7 0 5 ...                elements of 4 bytes (f32) or 2 (bf16)
 //   encoded    3 7 5 ... | mask | ...         values, one bit per element, up to the end of the block
@@ -25,7 +25,7 @@ class ZeroValueCoder {
  public:
   explicit ZeroValueCoder(ZeroValueLoops loops = ZeroValueLoops::kBest);
 
-  // `bytes`, at most kEncodedChunkBytes, is a multiple of kTensorAlignment; `encoded` has room for as many. Where the
+  // `bytes`, at most kEncodedChunkBytes, is a multiple of kBlockAlignment; `encoded` has room for as many. Where the
   // chunk is to lie as it is, `encoded` is undefined.
   StoredChunk encode(const std::byte* chunk, Bytes bytes, Bytes element_bytes, std::byte* encoded);
 

@@ -47,7 +47,7 @@ TEST(ZeroValue, GivesBackEveryBitWhateverTheLoops) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     testing::SeededRandom random(seed);
     const Bytes element_bytes = random.chance(0.5) ? 2 : 4;
-    const Bytes bytes = kTensorAlignment * random.between<Bytes>(1, kEncodedChunkBytes / kTensorAlignment);
+    const Bytes bytes = kBlockAlignment * random.between<Bytes>(1, kEncodedChunkBytes / kBlockAlignment);
     const double zeros = random.pick(std::vector<double>{0, 0.01, 0.1, 0.3, 0.5, 0.9, 0.999, 1});
     const Chunk chunk = random_chunk(random, bytes, element_bytes, zeros);
     ZeroValueCoder best, plain(ZeroValueLoops::kPlain);
@@ -55,7 +55,7 @@ TEST(ZeroValue, GivesBackEveryBitWhateverTheLoops) {
     const StoredChunk stored = best.encode(chunk.data(), bytes, element_bytes, encoded.data());
     ASSERT_EQ(stored, plain.encode(chunk.data(), bytes, element_bytes, encoded_plainly.data()));
     const Bytes needed = count_kept(chunk, element_bytes) * element_bytes + bytes / element_bytes / 8;
-    ASSERT_EQ(stored.stored_bytes, std::min(bytes, align_up(needed, kTensorAlignment)));
+    ASSERT_EQ(stored.stored_bytes, std::min(bytes, align_up(needed, kBlockAlignment)));
     if (stored.stored_bytes == bytes) {
       ++as_they_are;
       continue;
@@ -70,13 +70,13 @@ TEST(ZeroValue, GivesBackEveryBitWhateverTheLoops) {
 }
 
 TEST(ZeroValue, OnlyAllBitsZeroIsZero) {
-  Chunk chunk(static_cast<std::size_t>(2 * kTensorAlignment));
+  Chunk chunk(static_cast<std::size_t>(2 * kBlockAlignment));
   const std::uint32_t bits[] = {0x80000000U /* -0.0 */, 0x7fc01234U /* a NaN with a payload */, 0xffc00000U,
                                 0x00000001U};
   std::memcpy(chunk.data() + 64, bits, sizeof bits);
   ZeroValueCoder coder;
   Chunk encoded(chunk.size());
-  const StoredChunk stored = coder.encode(chunk.data(), 2 * kTensorAlignment, 4, encoded.data());
+  const StoredChunk stored = coder.encode(chunk.data(), 2 * kBlockAlignment, 4, encoded.data());
   EXPECT_EQ(stored.value_bytes, static_cast<Bytes>(sizeof bits));
   EXPECT_TRUE(decoded(coder, encoded, stored, 4) == chunk);
 }
@@ -93,7 +93,7 @@ TEST(ZeroValue, HalfZerosTakeAboutHalf) {
 TEST(ZeroValue, ATensorTakesWhatItsChunksTake) {
   testing::SeededRandom random(3);
   for (const Bytes element_bytes : {2, 4}) {
-    const Bytes bytes = 2 * kEncodedChunkBytes + 5 * kTensorAlignment;
+    const Bytes bytes = 2 * kEncodedChunkBytes + 5 * kBlockAlignment;
     Chunk tensor = random_chunk(random, bytes, element_bytes, 0.7);
     const Chunk dense = random_chunk(random, kEncodedChunkBytes, element_bytes, 0);
     std::memcpy(tensor.data() + kEncodedChunkBytes, dense.data(), dense.size());  // the second saves nothing

@@ -109,9 +109,10 @@ PageTracker::~PageTracker() {
 Result<PageTracker::RangeId> PageTracker::add_range(std::byte* begin, Bytes bytes, Bytes chunk) {
   SLUICE_CHECK(chunk <= largest_chunk(options_.reach, options_.threads), "a chunk that leaves room for others");
   if (ranges_.size() == options_.most_ranges) {
-    return Error{ErrorCode::kBadInput,
-                 fmt::format("more than {} ranges of memory in one profile: profile fewer steps, or allow more ranges",
-                             options_.most_ranges)};
+    return Error{
+        ErrorCode::kBadInput,
+        fmt::format("more than {} ranges of memory in one profile: profile for a shorter time, or allow more ranges",
+                    options_.most_ranges)};
   }
   const auto number = static_cast<RangeId>(ranges_.size());
   ranges_.push_back(std::make_unique<TrackedRange>(begin, bytes, chunk, number));

@@ -68,7 +68,7 @@ CpuidAnswer ask_processor(std::uint32_t leaf, std::uint32_t subleaf) {
 
 TlbReach tlb_reach_from_cpuid(const Cpuid& cpuid) {
   const auto reach = [](std::int64_t entries, const char* source) {
-    return TlbReach{entries, entries * kTensorAlignment, source};
+    return TlbReach{entries, entries * kBlockAlignment, source};
   };
   if (const std::int64_t entries = amd_entries(cpuid); entries > 0) return reach(entries, "CPUID leaf 0x80000006");
   if (const std::int64_t entries = intel_entries(cpuid); entries > 0) return reach(entries, "CPUID leaf 0x18");

@@ -17,7 +17,7 @@
 
 namespace sluice {
 
-inline constexpr Bytes kSmallestChunk = kTensorAlignment;  // a page
+inline constexpr Bytes kSmallestChunk = kBlockAlignment;  // a page
 
 using ChunkState = std::uint8_t;
 inline constexpr ChunkState kBusy = 1;      // some thread is changing this chunk

@@ -120,7 +120,7 @@ Time duration(const OffsetItem& item) {
                          [](Time sum, const Interval<Time>& live) { return sum + live.length(); });
 }
 
-Time first_op(const OffsetItem& item) {
+Time begin_of(const OffsetItem& item) {
   return item.live.empty() ? 0 : std::min_element(item.live.begin(), item.live.end())->begin;
 }
 
@@ -128,12 +128,12 @@ Time first_op(const OffsetItem& item) {
 using Key = std::pair<double, double>;
 using KeyOf = Key (*)(const OffsetItem&);
 
-Key largest_first(const OffsetItem& item) { return {-static_cast<double>(item.bytes), first_op(item)}; }
+Key largest_first(const OffsetItem& item) { return {-static_cast<double>(item.bytes), begin_of(item)}; }
 Key largest_area_first(const OffsetItem& item) {
-  return {-static_cast<double>(item.bytes) * duration(item), first_op(item)};
+  return {-static_cast<double>(item.bytes) * duration(item), begin_of(item)};
 }
 Key longest_first(const OffsetItem& item) { return {-duration(item), -static_cast<double>(item.bytes)}; }
-Key earliest_first(const OffsetItem& item) { return {first_op(item), -static_cast<double>(item.bytes)}; }
+Key earliest_first(const OffsetItem& item) { return {begin_of(item), -static_cast<double>(item.bytes)}; }
 
 constexpr std::array<KeyOf, 4> kPortfolio{largest_area_first, largest_first, longest_first, earliest_first};
 
@@ -194,7 +194,7 @@ class Packer {
   }
 
  private:
-  // Live whenever anything is. Hundreds of small persistent tensors are, and every other item would have to look at
+  // Live whenever anything is. Hundreds of small items are, and every other item would have to look at
   // each of them.
   bool always_live(const OffsetItem& item) const { return item.live.size() == 1 && item.live.front() == horizon_; }
 

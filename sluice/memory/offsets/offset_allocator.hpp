@@ -5,11 +5,11 @@
 //     |  |   B    |      | B |        live intervals overlap; an item keeps one offset
 //     |  +--+-----+--+---+---+        over all of its intervals
 //     |     |   C    |
-//     +--------------------------> time (any half-open integer intervals, usually ops)
+//     +--------------------------> time (any half-open integer intervals)
 //
 // Dynamic storage allocation is NP-hard. A small portfolio of placement orders is tried, each item going to the
-// tightest hole among the items placed before it, and the lowest result is kept. On training steps, whose live ranges
-// nest, that is within a few per cent of the lower bound; where items come and go, offset_packer.hpp does better.
+// tightest hole among the items placed before it, and the lowest result is kept. Where live ranges nest, as those of what
+// is undone in the reverse order do, that is within a few per cent of the lower bound; where items come and go, offset_packer.hpp does better.
 // Deterministic. Cost: O(n^2) per order at worst; brief items cost only their neighbours (3,000 items: a few ms). An
 // impossible fixed offset is a broken invariant of the caller (SLUICE_CHECK).
 #pragma once
@@ -29,7 +29,7 @@ struct OffsetItem {
   Bytes bytes = 0;                           // rounded up to `alignment`
   std::vector<Interval<std::int32_t>> live;  // disjoint, in any order; none: takes no room
   std::optional<Bytes> fixed_offset;         // must be a multiple of `alignment`
-  Bytes alignment = kTensorAlignment;        // of the offset
+  Bytes alignment = kBlockAlignment;         // of the offset
 };
 
 struct OffsetAssignment {

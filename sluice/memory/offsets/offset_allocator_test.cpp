@@ -11,7 +11,7 @@
 namespace sluice {
 namespace {
 
-constexpr Bytes kPage = kTensorAlignment;
+constexpr Bytes kPage = kBlockAlignment;
 
 TEST(OffsetAllocator, NothingNeedsNoRoom) {
   EXPECT_EQ(assign_offsets({}).height, 0);

@@ -1,7 +1,7 @@
-// Offsets within a budget, for planners: the portfolio of assign_offsets(), and where that misses the budget, the exact
+// Offsets within a budget: the portfolio of assign_offsets(), and where that misses the budget, the exact
 // search for the large items alone.
 //
-// What a plan moves in and out of the fast tier lives briefly, and the portfolio loses a few to a few tens of per cent
+// What is moved in and out of the fast tier lives briefly, and the portfolio loses a few to a few tens of per cent
 // there. Few items are large, and it is they that get in each other's way: they are searched, above the items that are
 // always live, and the small ones go into the holes that are left. Where the small ones then pass the budget, more of
 // them count as large.
@@ -13,7 +13,7 @@
 //           | always live              |
 //         0 +--------------------------+
 //
-// Deterministic: the effort is counted, not timed, so that plans are the same on every machine.
+// Deterministic: the effort is counted, not timed, so that offsets are the same on every machine.
 #pragma once
 
 #include "sluice/memory/offsets/offset_allocator.hpp"

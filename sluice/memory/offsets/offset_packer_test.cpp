@@ -12,8 +12,8 @@ std::vector<OffsetItem> migrated_step(std::uint64_t seed) {
   std::vector<OffsetItem> items = training_step(seed, 30, true);
   std::int32_t end = 0;
   for (const OffsetItem& item : items) end = std::max(end, item.live.back().end);
-  for (const Bytes bytes : {kTensorAlignment, Bytes{640}}) {
-    items.push_back({.bytes = bytes, .live = {{0, end}}, .alignment = bytes == 640 ? 64 : kTensorAlignment});
+  for (const Bytes bytes : {kBlockAlignment, Bytes{640}}) {
+    items.push_back({.bytes = bytes, .live = {{0, end}}, .alignment = bytes == 640 ? 64 : kBlockAlignment});
   }
   for (std::int32_t i = 0; i + 5 < end; i += 4) {
     items.push_back({.bytes = 64 * (1 + i % 9), .live = {{i, i + 5}}, .alignment = 64});
@@ -21,7 +21,7 @@ std::vector<OffsetItem> migrated_step(std::uint64_t seed) {
   return items;
 }
 
-Bytes between(Bytes bound, Bytes height) { return align_up(bound + (height - bound) / 8, kTensorAlignment); }
+Bytes between(Bytes bound, Bytes height) { return align_up(bound + (height - bound) / 8, kBlockAlignment); }
 
 TEST(OffsetPacker, PacksIntoBudgetsThatThePortfolioMisses) {
   int missed = 0, packed = 0;
@@ -75,14 +75,14 @@ TEST(OffsetPacker, IsThePortfolioWhereThatFitsOrNothingCan) {
 
 TEST(OffsetPacker, LeavesFixedOffsetsWhereTheyAre) {
   std::vector<OffsetItem> items = migrated_step(3);
-  items.front().fixed_offset = 8 * kTensorAlignment;
+  items.front().fixed_offset = 8 * kBlockAlignment;
   const OffsetAssignment result = pack_offsets(items, max_live_bytes(items));
   expect_valid(items, result);
 }
 
 TEST(OffsetPacker, IsTheSameEveryTime) {
   const std::vector<OffsetItem> items = migrated_step(4);
-  const Bytes budget = align_up(max_live_bytes(items), kTensorAlignment);
+  const Bytes budget = align_up(max_live_bytes(items), kBlockAlignment);
   EXPECT_EQ(pack_offsets(items, budget).offsets, pack_offsets(items, budget).offsets);
 }
 

@@ -121,11 +121,11 @@ Interval<Bytes> whole_units(const Interval<Bytes>& bytes, Bytes unit) {
 class SeveralSearch {
  public:
   SeveralSearch(std::span<const Piece> lasting, bool sparing) : sparing_(sparing) {
-    for (const Piece& each : lasting) keep(whole_units(each.bytes, kTensorAlignment), each.until);
+    for (const Piece& each : lasting) keep(whole_units(each.bytes, kBlockAlignment), each.until);
   }
 
   SeveralPieces find(Bytes bytes) {
-    found_.missing = align_up(bytes, kTensorAlignment);
+    found_.missing = align_up(bytes, kBlockAlignment);
     take_huge_pages(align_down(bytes, kHugePage));
     const auto key = [&](const Piece& piece) {
       const bool holds_huge = !whole_units(piece.bytes, kHugePage).empty();
@@ -300,7 +300,7 @@ class StitchedPacker {
 
   // At the addresses of an earlier stitch, the shortest of those whose memory is free again.
   bool place_in_stitch(std::size_t i, std::span<const Piece> pieces) {
-    const Bytes bytes = align_up(bytes_of(i), kTensorAlignment);
+    const Bytes bytes = align_up(bytes_of(i), kBlockAlignment);
     const Stitch* shortest = nullptr;
     Bytes length = std::numeric_limits<Bytes>::max();
     for (const Stitch& stitch : packing_.stitches) {

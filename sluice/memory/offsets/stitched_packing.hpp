@@ -3,7 +3,7 @@
 //
 // Items are placed in the order in which they begin to live. Whatever is free then stays free until the next one comes,
 // so each takes the tightest piece that holds it, and pieces of several where none does. That would always find room, if
-// it were not for the cycle: what begins and ends a step in the same place and is away in between leaves memory that
+// it were not for the cycle: what begins and ends the cycle in the same place and is away in between leaves memory that
 // others may use only until it comes back. So free memory has an end, and of the pieces that last long enough those that
 // end first are taken. Where that fails although the bytes would be enough, `missing` says by how much.
 //

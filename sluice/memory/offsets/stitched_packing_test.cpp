@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-constexpr Bytes kStitchedPage = kTensorAlignment;
+constexpr Bytes kStitchedPage = kBlockAlignment;
 
 std::vector<Interval<Bytes>> memory_of(const StitchedPacking& packing, const std::vector<OffsetItem>& items,
                                        std::size_t i) {

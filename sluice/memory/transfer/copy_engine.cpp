@@ -7,7 +7,7 @@ namespace sluice {
 
 CopyEngine::CopyEngine(Move move, std::vector<std::string> notes) : move_(std::move(move)), notes_(std::move(notes)) {}
 
-void CopyEngine::submit(TransferIndex transfer, Bytes from_offset, Bytes to_offset, Bytes bytes) {
+void CopyEngine::submit(TransferId transfer, Bytes from_offset, Bytes to_offset, Bytes bytes) {
   queue_.push_back({transfer, from_offset, to_offset, bytes});
 }
 

@@ -26,7 +26,7 @@ class CopyEngine final : public TransferEngine {
   // `move` is called in the lane thread with at most kPieceBytes.
   explicit CopyEngine(Move move, std::vector<std::string> notes = {});
 
-  void submit(TransferIndex transfer, Bytes from_offset, Bytes to_offset, Bytes bytes) override;
+  void submit(TransferId transfer, Bytes from_offset, Bytes to_offset, Bytes bytes) override;
   void wait(std::optional<Seconds> deadline, std::vector<FinishedTransfer>& finished) override;
   void wake() override;
   int in_flight() const override { return static_cast<int>(queue_.size()); }
@@ -36,7 +36,7 @@ class CopyEngine final : public TransferEngine {
 
  private:
   struct Transfer {
-    TransferIndex id = 0;
+    TransferId id = 0;
     Bytes from = 0;  // of what is left
     Bytes to = 0;
     Bytes bytes = 0;

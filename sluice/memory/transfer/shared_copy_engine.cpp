@@ -1,12 +1,12 @@
 #include "sluice/memory/transfer/shared_copy_engine.hpp"
 
-#include <omp.h>
-
 #include <algorithm>
+
+#include "sluice/base/threads/cpu_affinity.hpp"
 
 namespace sluice {
 
-void SharedCopyEngine::submit(TransferIndex transfer, Bytes from_offset, Bytes to_offset, Bytes bytes) {
+void SharedCopyEngine::submit(TransferId transfer, Bytes from_offset, Bytes to_offset, Bytes bytes) {
   ++in_flight_;
   const std::lock_guard lock(mutex_);
   submissions_.push_back({transfer, from_offset, to_offset, bytes, 0, Clock::now() + to_duration(kPatience)});
@@ -45,7 +45,7 @@ bool SharedCopyEngine::may_copy(Clock::time_point now) const {
 // The mutex is held.
 bool SharedCopyEngine::report(std::vector<FinishedTransfer>& finished) {
   if (done_.empty()) return false;
-  for (const TransferIndex transfer : done_) finished.push_back({transfer, {}});
+  for (const TransferId transfer : done_) finished.push_back({transfer, {}});
   in_flight_ -= static_cast<int>(done_.size());
   done_.clear();
   return true;
@@ -76,7 +76,7 @@ void SharedCopyEngine::wait(std::optional<Seconds> deadline, std::vector<Finishe
   woken_ = false;
 }
 
-void SharedCopyEngine::help(int threads) {
+void SharedCopyEngine::help(const RunTogether& together) {
   if (!helped_ || !due_.load(std::memory_order_relaxed)) return;
   std::vector<Piece> pieces;
   {
@@ -85,9 +85,7 @@ void SharedCopyEngine::help(int threads) {
       while (submission->bytes > 0) pieces.push_back(begin_piece(submission));
     }
   }
-  const auto count = static_cast<std::int64_t>(pieces.size());
-#pragma omp parallel for num_threads(threads) schedule(dynamic)
-  for (std::int64_t i = 0; i < count; ++i) run(pieces[static_cast<std::size_t>(i)]);
+  together(static_cast<std::int64_t>(pieces.size()), [&](std::int64_t i) { run(pieces[static_cast<std::size_t>(i)]); });
   const std::lock_guard lock(mutex_);
   for (const Piece& piece : pieces) end_piece(piece);
   changed_.notify_one();
@@ -107,7 +105,7 @@ void SharedCopyEngine::wake() {
 
 std::unique_ptr<TransferEngine> make_copy_engine(const std::byte* from, std::byte* to, CopyFunction copy, int threads,
                                                  BytesPerSecond emulated) {
-  return std::make_unique<SharedCopyEngine>(from, to, copy, threads >= omp_get_num_procs(), emulated);
+  return std::make_unique<SharedCopyEngine>(from, to, copy, threads >= usable_cpus(), emulated);
 }
 
 }  // namespace sluice

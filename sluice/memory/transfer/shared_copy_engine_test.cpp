@@ -11,6 +11,13 @@
 namespace sluice {
 namespace {
 
+void on_two_threads(std::int64_t count, const std::function<void(std::int64_t)>& body) {
+  std::jthread other([&] {
+    for (std::int64_t i = 1; i < count; i += 2) body(i);
+  });
+  for (std::int64_t i = 0; i < count; i += 2) body(i);
+}
+
 constexpr Bytes kSharedRoom = 16 * kMiB;
 
 struct alignas(64) Line {
@@ -42,7 +49,7 @@ TEST(SharedCopyEngine, TheComputeThreadsCopyWhatIsDue) {
   memories.engine.expect_help(true);
   memories.engine.submit(3, 0, 0, 5 * kMiB);
   memories.engine.submit(4, 5 * kMiB, 5 * kMiB, 4 * kKiB);
-  memories.engine.help(2);
+  memories.engine.help(on_two_threads);
   EXPECT_TRUE(memories.same(5 * kMiB + 4 * kKiB));
   EXPECT_EQ(memories.engine.in_flight(), 2) << "not reported yet";
   EXPECT_EQ(memories.wait(1).size(), 2U);
@@ -78,7 +85,7 @@ TEST(SharedCopyEngine, NobodyIsWaitedForWhoIsNotExpected) {
 
 TEST(SharedCopyEngine, HelpWithNothingDueDoesNothing) {
   TwoMemories memories;
-  memories.engine.help(2);
+  memories.engine.help(on_two_threads);
   EXPECT_TRUE(memories.wait(0).empty());
 }
 
@@ -87,7 +94,7 @@ TEST(SharedCopyEngine, WithAProcessorOfItsOwnTheLaneCopiesAtOnce) {
   SharedCopyEngine alone(memories.from.front().bytes, memories.to.front().bytes, cached_copy, false);
   alone.expect_help(true);
   alone.submit(1, 0, 0, kMiB);
-  alone.help(2);
+  alone.help(on_two_threads);
   EXPECT_FALSE(memories.same(kMiB));
   std::vector<FinishedTransfer> finished;
   alone.wait(SharedCopyEngine::kPatience / 2, finished);
@@ -104,7 +111,7 @@ TEST(SharedCopyEngine, CopiesOfEmulatedMemoryHoldTheirMakers) {
   emulated.expect_help(true);
   emulated.submit(0, 0, 0, 2 * kMiB);
   const auto help_begin = Clock::now();
-  emulated.help(2);
+  emulated.help(on_two_threads);
   EXPECT_GE(Clock::now() - help_begin, to_duration(kHeld));
   EXPECT_TRUE(memories.same(2 * kMiB));
   emulated.expect_help(false);
@@ -129,7 +136,7 @@ TEST(SharedCopyEngine, BothMayCopyAtOnce) {
       for (std::uint64_t i = 0; at < kSharedRoom; ++i, ++submitted) {
         const Bytes bytes = std::min(kSharedRoom - at,
                                      align_up(static_cast<Bytes>(random_bits(seed, 0, i) % (3 * kMiB)) + 1, 4 * kKiB));
-        memories.engine.submit(static_cast<TransferIndex>(i / 2), at, at, bytes);
+        memories.engine.submit(static_cast<TransferId>(i / 2), at, at, bytes);
         at += bytes;
         reported += memories.wait(1e-4).size();
       }
@@ -137,7 +144,7 @@ TEST(SharedCopyEngine, BothMayCopyAtOnce) {
       EXPECT_EQ(reported, submitted);
       done = true;
     });
-    while (!done) memories.engine.help(2);
+    while (!done) memories.engine.help(on_two_threads);
     lane.join();
     EXPECT_TRUE(memories.same(kSharedRoom));
   }

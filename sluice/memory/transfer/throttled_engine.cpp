@@ -12,7 +12,7 @@ ThrottledEngine::ThrottledEngine(std::unique_ptr<TransferEngine> inner, BytesPer
   SLUICE_CHECK(bandwidth > 0, "a throttle needs a bandwidth");
 }
 
-void ThrottledEngine::submit(TransferIndex transfer, Bytes from_offset, Bytes to_offset, Bytes bytes) {
+void ThrottledEngine::submit(TransferId transfer, Bytes from_offset, Bytes to_offset, Bytes bytes) {
   const Clock::time_point now = Clock::now();
   const Clock::time_point first_byte = std::max(line_free_, now) + to_duration(transfer < 0 ? 0 : latency_);
   line_free_ = first_byte + to_duration(static_cast<double>(bytes) / bandwidth_);

@@ -21,10 +21,10 @@ class ThrottledEngine final : public TransferEngine {
  public:
   ThrottledEngine(std::unique_ptr<TransferEngine> inner, BytesPerSecond bandwidth, Seconds latency);
 
-  void submit(TransferIndex transfer, Bytes from_offset, Bytes to_offset, Bytes bytes) override;
+  void submit(TransferId transfer, Bytes from_offset, Bytes to_offset, Bytes bytes) override;
   void wait(std::optional<Seconds> deadline, std::vector<FinishedTransfer>& finished) override;
   void wake() override;
-  void help(int threads) override { inner_->help(threads); }
+  void help(const RunTogether& run) override { inner_->help(run); }
   void expect_help(bool expected) override { inner_->expect_help(expected); }
   int in_flight() const override { return static_cast<int>(transfers_.size()); }
   std::vector<std::string> notes() const override { return inner_->notes(); }
@@ -33,7 +33,7 @@ class ThrottledEngine final : public TransferEngine {
 
  private:
   struct Transfer {
-    TransferIndex id = 0;
+    TransferId id = 0;
     Bytes from = 0;  // of what has not been issued
     Bytes to = 0;
     Bytes bytes = 0;

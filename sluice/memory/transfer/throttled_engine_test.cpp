@@ -32,7 +32,7 @@ Seconds since(Clock::time_point begin) { return std::chrono::duration<Seconds>(C
 Seconds run(TransferEngine& engine, int transfers, Bytes bytes) {
   std::vector<FinishedTransfer> finished;
   const auto begin = Clock::now();
-  for (TransferIndex i = 0; i < transfers; ++i) engine.submit(i, i * bytes, i * bytes, bytes);
+  for (TransferId i = 0; i < transfers; ++i) engine.submit(i, i * bytes, i * bytes, bytes);
   while (engine.in_flight() > 0) engine.wait(std::nullopt, finished);
   return since(begin);
 }
@@ -64,9 +64,9 @@ TEST(ThrottledEngine, ReportsInTurnAndNotBeforeTheVirtualEnd) {
   std::vector<Move> moves;
   ThrottledEngine engine(recording_engine(moves), 1e9, 0);
   const auto begin = Clock::now();
-  for (TransferIndex i = 0; i < 4; ++i) engine.submit(i, 0, 0, 10 * kMiB);
+  for (TransferId i = 0; i < 4; ++i) engine.submit(i, 0, 0, 10 * kMiB);
   std::vector<FinishedTransfer> finished;
-  for (TransferIndex i = 0; i < 4; ++i) {
+  for (TransferId i = 0; i < 4; ++i) {
     while (finished.size() == static_cast<std::size_t>(i)) engine.wait(std::nullopt, finished);
     EXPECT_EQ(finished[static_cast<std::size_t>(i)].transfer, i);
     EXPECT_GE(since(begin), (i + 1) * static_cast<double>(10 * kMiB) / 1e9);

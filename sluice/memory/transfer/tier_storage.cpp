@@ -5,9 +5,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "sluice/gpu/gpu_memory.hpp"
-#include "sluice/memory/numa_arena.hpp"
-
 namespace sluice {
 namespace {
 
@@ -19,30 +16,24 @@ void append(const std::vector<std::string>& notes, std::vector<std::string>& all
 
 }  // namespace
 
-Result<Arena> map_tier_arena(const Tier& tier, Bytes bytes) {
-  switch (tier.kind) {
-    case TierKind::kNuma:
-      return map_arena_on_node(bytes, tier.name, tier.node);
-    case TierKind::kGpu:
-      return map_device_arena(bytes, tier.name);
-    case TierKind::kPinned:
-      return map_pinned_arena(bytes, tier.name);
-    default:
-      return Arena::map(bytes, tier.name);
-  }
+Result<Arena> map_tier_arena(const Tier& tier, Bytes bytes, const DeviceMemory* device) {
+  if (tier.kind->map != nullptr) return tier.kind->map(tier, bytes);
+  if (device != nullptr) return device->map(tier, bytes);
+  return Error{ErrorCode::kUnsupported,
+               fmt::format("tier '{}' is memory of a device, which the host does not map", tier.name)};
 }
 
 Result<TierStorages> TierStorages::open(const Machine& machine, std::span<const Bytes> arena_bytes,
-                                        std::span<const Stitch> stitches) {
+                                        std::span<const Stitch> stitches, const DeviceMemory* device) {
   TierStorages all;
   for (std::size_t i = 0; i < machine.tiers.size(); ++i) {
     const Tier& tier = machine.tiers[i];
     const Bytes bytes = i < arena_bytes.size() ? arena_bytes[i] : 0;
-    Storage storage{tier.name, tier.kind == TierKind::kGpu, {}, nullptr};
+    Storage storage{tier.name, tier.kind->host_reaches ? nullptr : device, {}, nullptr};
     if (i == kFastTier && !stitches.empty()) {
       SLUICE_ASSIGN(storage.arena, Arena::map_stitched(bytes, stitches, tier.name));
-    } else if (tier.kind != TierKind::kFile) {
-      SLUICE_ASSIGN(storage.arena, map_tier_arena(tier, bytes));
+    } else if (!tier.kind->in_file) {
+      SLUICE_ASSIGN(storage.arena, map_tier_arena(tier, bytes, device));
     } else if (bytes > 0) {
       SLUICE_ASSIGN(SpillFile file, SpillFile::open(tier.path, bytes));
       storage.file = std::make_unique<SpillFile>(std::move(file));
@@ -72,7 +63,9 @@ Status TierStorages::check_range(TierId tier, Bytes offset, std::size_t size) co
 Status TierStorages::read(TierId tier, Bytes offset, std::span<std::byte> into) const {
   SLUICE_RETURN_IF_ERROR(check_range(tier, offset, into.size()));
   if (const SpillFile* spill = file(tier)) return spill->read(offset, into);
-  if (storage(tier).on_gpu) return copy_gpu_bytes(into.data(), base(tier) + offset, into.size());
+  if (const DeviceMemory* device = storage(tier).device) {
+    return device->copy(into.data(), base(tier) + offset, into.size());
+  }
   if (!into.empty()) std::memcpy(into.data(), base(tier) + offset, into.size());
   return {};
 }
@@ -80,7 +73,9 @@ Status TierStorages::read(TierId tier, Bytes offset, std::span<std::byte> into) 
 Status TierStorages::write(TierId tier, Bytes offset, std::span<const std::byte> from) const {
   SLUICE_RETURN_IF_ERROR(check_range(tier, offset, from.size()));
   if (const SpillFile* spill = file(tier)) return spill->write(offset, from);
-  if (storage(tier).on_gpu) return copy_gpu_bytes(base(tier) + offset, from.data(), from.size());
+  if (const DeviceMemory* device = storage(tier).device) {
+    return device->copy(base(tier) + offset, from.data(), from.size());
+  }
   if (!from.empty()) std::memcpy(base(tier) + offset, from.data(), from.size());
   return {};
 }

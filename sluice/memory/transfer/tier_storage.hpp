@@ -1,5 +1,5 @@
-// The storage behind every tier of a machine: an arena for memory tiers (emulated ones too; bound to its node for a
-// NUMA tier), a spill file for file tiers. Opened once before the first step and kept until the last.
+// The storage behind every tier of a machine: an arena for memory tiers, a spill file for tiers in files. Opened once,
+// before anything moves, and kept until the last transfer.
 #pragma once
 
 #include <cstddef>
@@ -10,20 +10,21 @@
 
 #include "sluice/base/result.hpp"
 #include "sluice/memory/arena.hpp"
+#include "sluice/memory/device_memory.hpp"
 #include "sluice/memory/machine.hpp"
 #include "sluice/memory/spill_file.hpp"
 
 namespace sluice {
 
-// The memory of a tier that is not a file. A NUMA tier's is touched and known to lie on its node.
-Result<Arena> map_tier_arena(const Tier& tier, Bytes bytes);
+// The memory of a tier that is not in a file, as its kind maps it. kUnsupported for memory of a device that is not given.
+Result<Arena> map_tier_arena(const Tier& tier, Bytes bytes, const DeviceMemory* device = nullptr);
 
 class TierStorages {
  public:
   // `arena_bytes` by TierId; missing entries are 0. A tier of 0 bytes gets no storage (no spill file is created).
-  // `stitches`: of the fast tier.
+  // `stitches`: of the fast tier. `device` maps and copies what the host does not, and outlives this.
   static Result<TierStorages> open(const Machine& machine, std::span<const Bytes> arena_bytes,
-                                   std::span<const Stitch> stitches = {});
+                                   std::span<const Stitch> stitches = {}, const DeviceMemory* device = nullptr);
 
   std::byte* base(TierId tier) const;        // of the tier's arena, which never moves; nullptr for a file tier
   Bytes bytes(TierId tier) const;            // addresses there are, those of stitches too
@@ -42,7 +43,7 @@ class TierStorages {
  private:
   struct Storage {
     std::string name;
-    bool on_gpu = false;  // where the host cannot reach it
+    const DeviceMemory* device = nullptr;  // where the host cannot reach the arena
     Arena arena;
     std::unique_ptr<SpillFile> file;
   };

@@ -93,7 +93,7 @@ class TransferEngines : public ::testing::TestWithParam<Case> {
     ASSERT_EQ(finished.size(), expected);
     std::sort(finished.begin(), finished.end(), [](auto& a, auto& b) { return a.transfer < b.transfer; });
     for (std::size_t i = 0; i < expected; ++i) {
-      EXPECT_EQ(finished[i].transfer, static_cast<TransferIndex>(i));
+      EXPECT_EQ(finished[i].transfer, static_cast<TransferId>(i));
       EXPECT_TRUE(finished[i].status.ok()) << finished[i].status.error().message;
     }
   }
@@ -117,13 +117,13 @@ TEST_P(TransferEngines, RandomTransfersArriveWhereTheyShould) {
   std::size_t count = 0;
   for (Bytes at = 0; at < kRoom; ++count) {
     const std::uint64_t largest = random_bits(kSeed, 1, count) % 5 == 0 ? 1536 : 25;  // in pages
-    const Bytes wanted = kTensorAlignment * static_cast<Bytes>(1 + random_bits(kSeed, 2, count) % largest);
+    const Bytes wanted = kBlockAlignment * static_cast<Bytes>(1 + random_bits(kSeed, 2, count) % largest);
     const Bytes bytes = std::min(wanted, kRoom - at);
-    const auto places = static_cast<std::uint64_t>((kRoom - bytes) / kTensorAlignment + 1);
-    const Bytes source_at = kTensorAlignment * static_cast<Bytes>(random_bits(kSeed, 3, count) % places);
-    engine_->submit(static_cast<TransferIndex>(count), source_at, at, bytes);
+    const auto places = static_cast<std::uint64_t>((kRoom - bytes) / kBlockAlignment + 1);
+    const Bytes source_at = kBlockAlignment * static_cast<Bytes>(random_bits(kSeed, 3, count) % places);
+    engine_->submit(static_cast<TransferId>(count), source_at, at, bytes);
     std::copy_n(source.begin() + source_at, bytes, expected.begin() + at);
-    at += bytes + kTensorAlignment * static_cast<Bytes>(random_bits(kSeed, 4, count) % 3);
+    at += bytes + kBlockAlignment * static_cast<Bytes>(random_bits(kSeed, 4, count) % 3);
   }
   EXPECT_EQ(engine_->in_flight(), static_cast<int>(count));
   drain(count);
@@ -137,7 +137,7 @@ TEST_P(TransferEngines, TransfersSubmittedWhileOthersAreUnderWay) {
   const std::vector<std::byte> source = pattern(11, kRoom);
   ASSERT_TRUE(storages_->write(GetParam().from, 0, source).ok());
   std::vector<FinishedTransfer> finished;
-  TransferIndex submitted = 0;
+  TransferId submitted = 0;
   for (Bytes at = 0; at < kRoom; at += kMiB) {
     engine_->submit(submitted++, at, at, kMiB);
     if (submitted % 4 == 0) engine_->wait(0.0, finished);
@@ -189,7 +189,7 @@ TEST_P(TransferEngines, WakingAllTheTimeStopsNothing) {
   std::jthread waker([this](const std::stop_token& stop) {
     while (!stop.stop_requested()) engine_->wake();
   });
-  for (TransferIndex i = 0; i < 8; ++i) engine_->submit(i, i * 2 * kMiB, i * 2 * kMiB, 2 * kMiB);
+  for (TransferId i = 0; i < 8; ++i) engine_->submit(i, i * 2 * kMiB, i * 2 * kMiB, 2 * kMiB);
   drain(8);
   waker.request_stop();
   waker.join();
@@ -218,7 +218,7 @@ TEST(TransferLanes, WriteAndReadLanesRunAtOnce) {
     ASSERT_TRUE(engine.ok()) << engine.error().message;
     std::thread([&] {
       std::vector<FinishedTransfer> finished;
-      for (TransferIndex i = 0; i < 12; ++i) (*engine)->submit(i, offset + i * kMiB, offset + i * kMiB, kMiB);
+      for (TransferId i = 0; i < 12; ++i) (*engine)->submit(i, offset + i * kMiB, offset + i * kMiB, kMiB);
       while ((*engine)->in_flight() > 0) (*engine)->wait(std::nullopt, finished);
       for (const FinishedTransfer& each : finished) EXPECT_TRUE(each.status.ok());
     }).join();

@@ -27,7 +27,7 @@ __kernel_timespec to_timespec(Seconds seconds) {
 }  // namespace
 
 Result<std::unique_ptr<UringEngine>> UringEngine::create(Config config) {
-  SLUICE_CHECK(config.queue_depth > 0 && config.request_bytes > 0 && config.request_bytes % kTensorAlignment == 0,
+  SLUICE_CHECK(config.queue_depth > 0 && config.request_bytes > 0 && config.request_bytes % kBlockAlignment == 0,
                "queue depth and request size");
   std::unique_ptr<UringEngine> engine(new UringEngine(std::move(config)));
   SLUICE_RETURN_IF_ERROR(engine->set_up_ring());
@@ -97,8 +97,8 @@ void UringEngine::arm_wake() {
   io_uring_sqe_set_data64(sqe, kWakeTag);
 }
 
-void UringEngine::submit(TransferIndex transfer, Bytes from_offset, Bytes to_offset, Bytes bytes) {
-  SLUICE_CHECK(bytes > 0 && bytes % kTensorAlignment == 0, fmt::format("a transfer of {} bytes", bytes));
+void UringEngine::submit(TransferId transfer, Bytes from_offset, Bytes to_offset, Bytes bytes) {
+  SLUICE_CHECK(bytes > 0 && bytes % kBlockAlignment == 0, fmt::format("a transfer of {} bytes", bytes));
   enable();
   const bool to_file = config_.direction == Direction::kToFile;
   const Bytes arena_offset = to_file ? from_offset : to_offset;
@@ -206,7 +206,7 @@ void UringEngine::complete(std::size_t slot, std::int32_t result, std::vector<Fi
     return;
   }
   // A direct transfer goes on from a block boundary; less than a block means that the file ended.
-  const Bytes moved = align_down(std::max(result, 0), kTensorAlignment);
+  const Bytes moved = align_down(std::max(result, 0), config_.block);
   if (moved > 0 && moved < request.bytes) {
     request.arena_offset += moved;
     request.file_offset += moved;
@@ -246,6 +246,7 @@ UringEngine::Config uring_config(const Machine& machine, const Link& link, const
   config.arena = storages.base(memory_tier);
   config.arena_bytes = storages.bytes(memory_tier);
   config.descriptor = storages.file(file_tier)->descriptor();
+  config.block = storages.file(file_tier)->block();
   config.tier = machine.tier(file_tier).name;
   config.request_bytes = link.request_bytes;
   config.queue_depth = link.queue_depth;

@@ -37,7 +37,8 @@ class UringEngine final : public TransferEngine {
     Bytes arena_bytes = 0;
     bool registers = true;  // the arena's pages; else the kernel pins those of each request
     int descriptor = -1;
-    std::string tier;  // the file tier's name, for messages
+    Bytes block = kBlockAlignment;  // of the file: SpillFile::block()
+    std::string tier;               // the file tier's name, for messages
     Bytes request_bytes = 4 * kMiB;
     int queue_depth = 16;
     // For tests: takes what the kernel said of the n-th request, and returns what the engine is told. Empty: no change.
@@ -48,7 +49,7 @@ class UringEngine final : public TransferEngine {
   static Result<std::unique_ptr<UringEngine>> create(Config config);
   ~UringEngine() override;
 
-  void submit(TransferIndex transfer, Bytes from_offset, Bytes to_offset, Bytes bytes) override;
+  void submit(TransferId transfer, Bytes from_offset, Bytes to_offset, Bytes bytes) override;
   void wait(std::optional<Seconds> deadline, std::vector<FinishedTransfer>& finished) override;
   void wake() override;
   int in_flight() const override { return static_cast<int>(transfers_.size()); }
@@ -56,7 +57,7 @@ class UringEngine final : public TransferEngine {
 
  private:
   struct Transfer {
-    TransferIndex id = 0;
+    TransferId id = 0;
     Bytes arena_offset = 0;  // of what has not been issued
     Bytes file_offset = 0;
     Bytes bytes = 0;

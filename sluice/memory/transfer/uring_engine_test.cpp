@@ -109,7 +109,7 @@ TEST_F(UringEngineTest, OneFailureLeavesOtherTransfersAlone) {
   failing.alter_result = [](std::int64_t request, std::int32_t result) { return request == 9 ? -EIO : result; };
   ASSERT_TRUE(storages_.write(0, 0, content_).ok());
   auto engine = UringEngine::create(std::move(failing)).value();
-  for (TransferIndex i = 0; i < 8; ++i) engine->submit(i, i * kMiB, i * kMiB, kMiB);
+  for (TransferId i = 0; i < 8; ++i) engine->submit(i, i * kMiB, i * kMiB, kMiB);
   const auto finished = drain(*engine);
   ASSERT_EQ(finished.size(), 8U);
   EXPECT_EQ(std::count_if(finished.begin(), finished.end(), [](auto& each) { return !each.status.ok(); }), 1);

@@ -66,7 +66,7 @@ TEST(Blocks, LieInPagesOfTheirOwnMemberBehindMember) {
   EXPECT_EQ(step.plan.arena_bytes[0], 8192) << "5,312 bytes, up to two pages";
   const auto offset = [&](ResidencyIndex i) { return step.plan.residencies[as_index(i)].offset; };
   for (const ResidencyIndex first : {Step::kFastA, Step::kSlowA, Step::kBackA}) {
-    EXPECT_EQ(offset(first) % kTensorAlignment, 0);
+    EXPECT_EQ(offset(first) % kBlockAlignment, 0);
     EXPECT_EQ(offset(first + 1), offset(first) + 128);
     EXPECT_EQ(offset(first + 2), offset(first) + 128 + 5056);
   }
@@ -121,8 +121,8 @@ class BrokenBlocks : public ::testing::TestWithParam<Break> {};
 
 TEST_P(BrokenBlocks, AreRejected) {
   Step step;
-  for (Bytes& budget : step.plan.budgets) budget += 4 * kTensorAlignment;
-  for (Bytes& bytes : step.plan.arena_bytes) bytes += 4 * kTensorAlignment;
+  for (Bytes& budget : step.plan.budgets) budget += 4 * kBlockAlignment;
+  for (Bytes& bytes : step.plan.arena_bytes) bytes += 4 * kBlockAlignment;
   GetParam().apply(step);
   const auto violations = verify_plan(step.graph, step.machine, step.plan);
   ASSERT_FALSE(violations.empty());
@@ -149,7 +149,7 @@ const Break kBreaks[] = {
      "offset 64 is not a multiple of 4096"},
     {"PageSharedWithAnother",
      [](Step& s) {
-       s.plan.residencies[Step::kRoom] = {Step::kBig, 0, kTensorAlignment, {2, 4}};
+       s.plan.residencies[Step::kRoom] = {Step::kBig, 0, kBlockAlignment, {2, 4}};
      },
      "no-overlap"},
     {"OneMigrationMissing", [](Step& s) { s.plan.migrations.erase(s.plan.migrations.begin() + 1); },

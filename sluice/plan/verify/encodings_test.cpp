@@ -89,7 +89,7 @@ TEST_F(EncodingRuleTest, AStepBeginsWithNothingEncoded) {
   auto& plan = step_.plan;
   residency(T::kWDram).ops.begin = 0;
   plan.residencies.push_back({T::kW, 1, 8192, {0, 5}, Encoding::kZeroValue});
-  plan.arena_bytes[1] += kTensorAlignment;
+  plan.arena_bytes[1] += kBlockAlignment;
   residency(T::kXFile).encoding = Encoding::kNone;
   plan.migrations.insert(plan.migrations.begin(), {T::kW, 7, T::kWDram, kStepStart, 0});
   plan.migrations.push_back({T::kW, T::kWDram, 7, 4, 5});
@@ -101,7 +101,7 @@ TEST_F(EncodingRuleTest, NorEndsAsItDidNotBegin) {
   residency(T::kXFile).encoding = Encoding::kNone;
   plan.residencies.push_back({T::kW, 1, 8192, {0, 1}});
   plan.residencies.push_back({T::kW, 1, 8192, {4, 5}, Encoding::kZeroValue});
-  plan.arena_bytes[1] += kTensorAlignment;
+  plan.arena_bytes[1] += kBlockAlignment;
   plan.migrations.insert(plan.migrations.begin(), {T::kW, 7, T::kWDram, kStepStart, 0});
   plan.migrations.push_back({T::kW, T::kWDram, 8, 4, 5});
   EXPECT_THAT(broken(), ElementsAre(HasSubstr("cycle-closed: tensor 0 'w' begins the step in")));
@@ -128,7 +128,7 @@ TEST_F(EncodingRuleTest, OnlyTierZeroIsEncodedFrom) {
 TEST_F(EncodingRuleTest, ABlockMovesAsItIs) {
   auto& plan = step_.plan;
   plan.residencies.push_back({T::kN, 1, 8192, {1, 3}});
-  plan.arena_bytes[1] += kTensorAlignment;
+  plan.arena_bytes[1] += kBlockAlignment;
   plan.blocks = {{{T::kXFile, 7}}};
   residency(7).offset = 8000 + 0;  // x has 8000 bytes, a multiple of 64
   plan.arena_bytes[1] = 12288;
@@ -140,7 +140,7 @@ TEST_F(EncodingRuleTest, ABlockMovesAsItIs) {
 }
 
 TEST_F(EncodingRuleTest, StagingIsLeftFreeBehindWhatThePlanUses) {
-  step_.plan.arena_bytes[0] -= kTensorAlignment;
+  step_.plan.arena_bytes[0] -= kBlockAlignment;
   EXPECT_THAT(broken(), ElementsAre(HasSubstr(
                             "within-budget: the fast arena's last 524288 bytes are for encoding; it has 540672, "
                             "and tensor 3 'n' in residency 5")));

@@ -96,7 +96,7 @@ Plan packed_by(const RoomRule& rule, const Graph& graph, Plan plan) {
   }
   for (Residency& residency : plan.residencies) residency.offset = offsets[{residency.tier, residency.tensor}];
   plan.stitches.clear();
-  for (Bytes& end : ends) end = align_up(end, kTensorAlignment);
+  for (Bytes& end : ends) end = align_up(end, kBlockAlignment);
   ends.front() += staging_bytes(plan);
   plan.budgets = plan.arena_bytes = ends;
   return plan;

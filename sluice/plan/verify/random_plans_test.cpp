@@ -75,7 +75,7 @@ void disturb(Plan& plan, testing::SeededRandom& random) {
       residency.ops.end += shift;
       break;
     case 2:
-      residency.offset += shift * kTensorAlignment;
+      residency.offset += shift * kBlockAlignment;
       break;
     case 3:
       migration.issue_after += shift;
@@ -104,7 +104,7 @@ TEST(RandomPlans, WhatTheVerifierAcceptsRunsRightInAnyOrder) {
     Case c(seed % 600);
     testing::SeededRandom random(seed);
     for (int changes = random.between(1, 3); changes > 0; --changes) disturb(c.plan, random);
-    for (Bytes& budget : c.plan.budgets) budget += kTensorAlignment;  // so that a shifted offset can be right
+    for (Bytes& budget : c.plan.budgets) budget += kBlockAlignment;  // so that a shifted offset can be right
     c.plan.arena_bytes = c.plan.budgets;
     const testing::PlanTrial trial = testing::try_plan(c.graph, c.machine, c.plan);
     ++(trial.accepted ? accepted : rejected);

@@ -20,7 +20,7 @@ using T = testing::TinyStep;
 
 Interval<Bytes> pages(const Graph& graph, const Residency& residency) {
   const Bytes end = residency.offset + graph.tensor(residency.tensor).bytes;
-  return {align_down(residency.offset, kTensorAlignment), align_up(end, kTensorAlignment)};
+  return {align_down(residency.offset, kBlockAlignment), align_up(end, kBlockAlignment)};
 }
 
 // Pairs of residencies that are on one page of a tier at one time.
@@ -63,10 +63,10 @@ struct SmallTensors {
 
 TEST(SharedPages, SmallTensorsThatStayShareOne) {
   const SmallTensors small;
-  const std::vector<Bytes> budgets{2 * kTensorAlignment, kGiB};
+  const std::vector<Bytes> budgets{2 * kBlockAlignment, kGiB};
   const Plan plan = small.builder().finish(budgets).value();
   EXPECT_THAT(verify_plan(small.graph, small.machine, plan), IsEmpty());
-  EXPECT_EQ(plan.arena_bytes[0], 2 * kTensorAlignment) << "one page for three, one for the one that moves";
+  EXPECT_EQ(plan.arena_bytes[0], 2 * kBlockAlignment) << "one page for three, one for the one that moves";
   EXPECT_EQ(pairs_on_one_page(small.graph, plan), 3);
 }
 
@@ -76,7 +76,7 @@ TEST(SharedPages, OwnPagesAreThereForTheAsking) {
   builder.keep_pages_apart();
   const Plan plan = builder.finish(std::vector<Bytes>{kGiB, kGiB}).value();
   EXPECT_THAT(verify_plan(small.graph, small.machine, plan), IsEmpty());
-  EXPECT_EQ(plan.arena_bytes[0], 4 * kTensorAlignment);
+  EXPECT_EQ(plan.arena_bytes[0], 4 * kBlockAlignment);
 }
 
 class SharedPagesVerifier : public ::testing::Test {
@@ -109,7 +109,7 @@ TEST_F(SharedPagesVerifier, RefusesAMovingTensorInsideAPage) {
 
 TEST_F(SharedPagesVerifier, RefusesAnythingBehindAMovingTensorOnItsPage) {
   residency(0).offset = residency(5).offset + 128;  // where s is brought back to
-  plan_.arena_bytes[0] += kTensorAlignment;
+  plan_.arena_bytes[0] += kBlockAlignment;
   EXPECT_THAT(first_violation(), HasSubstr("no-overlap"));
 }
 
@@ -122,7 +122,7 @@ TEST_F(SharedPagesVerifier, RefusesSmallTensorsInsideAPageOfASlowTier) {
   }
   plan_ = builder.finish(std::vector<Bytes>{kGiB, kGiB}).value();
   EXPECT_EQ(first_violation(), "none");
-  EXPECT_EQ(plan_.arena_bytes[1], 4 * kTensorAlignment);
+  EXPECT_EQ(plan_.arena_bytes[1], 4 * kBlockAlignment);
   residency(1).offset += 64;
   EXPECT_THAT(first_violation(), HasSubstr("residency 1: offset"));
 }
@@ -131,7 +131,7 @@ TEST(SharedPages, AreRightInAnyOrder) {
   int shared = 0;
   for (std::uint64_t seed = 0; seed < 150; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const Graph graph = testing::random_graph(seed, {.most_bytes = kTensorAlignment});
+    const Graph graph = testing::random_graph(seed, {.most_bytes = kBlockAlignment});
     const Machine machine = testing::random_machine(seed);
     const Plan plan = testing::random_plan(seed, graph, machine);
     ASSERT_THAT(verify_plan(graph, machine, plan), IsEmpty());
@@ -145,7 +145,7 @@ TEST(OwnPages, GiveEveryTensorOfAnyPlanPagesOfItsOwn) {
   int shared = 0;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const Graph graph = testing::random_graph(seed, {.most_bytes = kTensorAlignment});
+    const Graph graph = testing::random_graph(seed, {.most_bytes = kBlockAlignment});
     const Machine machine = testing::random_machine(seed);
     const Plan plan = testing::random_plan(seed, graph, machine);
     shared += pairs_on_one_page(graph, plan);

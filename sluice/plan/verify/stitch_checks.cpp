@@ -18,7 +18,7 @@ class StitchCheck {
   void run() {
     if (plan_.stitches.empty()) return;
     if (plan_.policy) return fail("a step under a policy has no stitched memory");
-    if (machine_.tiers.front().kind != TierKind::kDram) {
+    if (!machine_.tiers.front().kind->can_stitch) {
       return fail(fmt::format("the memory of tier 0 '{}' cannot be stitched", machine_.tiers.front().name));
     }
     Bytes previous_end = plan_.arena_bytes.front();

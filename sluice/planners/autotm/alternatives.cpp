@@ -9,7 +9,7 @@ namespace sluice {
 namespace {
 
 Bytes workspace_room(const Implementation& implementation) {
-  return align_up(std::max(implementation.workspace_bytes, kLeastWorkspace), kTensorAlignment);
+  return align_up(std::max(implementation.workspace_bytes, kLeastWorkspace), kBlockAlignment);
 }
 
 // One that takes as much room as the first and is not clearly faster is nothing to choose. One that takes less is not

@@ -20,7 +20,7 @@ namespace {
 TEST(AnyOrderBound, NoPlanInARandomOrderIsFasterThanAnyPricesProve) {
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     SCOPED_TRACE(seed);
-    const Graph graph = testing::random_graph(seed, {.most_bytes = 100 * kTensorAlignment});
+    const Graph graph = testing::random_graph(seed, {.most_bytes = 100 * kBlockAlignment});
     const Machine machine = disk_machine(seed);
     const Profile profile = times_of(graph, seed);
     const double repeats = seed % 3 == 0 ? 1.5 : 1.0;
@@ -50,7 +50,7 @@ TEST(AnyOrderBound, NoPlanInARandomOrderIsFasterThanAnyPricesProve) {
 TEST(AnyOrderBound, NoPlannersPlanIsFaster) {
   std::vector<Graph> graphs;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
-    graphs.push_back(testing::random_graph(seed, {.most_bytes = 100 * kTensorAlignment}));
+    graphs.push_back(testing::random_graph(seed, {.most_bytes = 100 * kBlockAlignment}));
   }
   for (const char* model : {"resnet20", "mobilenet_v2"}) graphs.push_back(merged_model(model, 4, 32));
   int plans = 0, above_compute = 0;

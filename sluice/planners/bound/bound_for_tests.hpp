@@ -76,7 +76,7 @@ inline double most_proved(std::uint64_t seed, const Machine& machine, const Grap
 }
 
 inline double most_proved(std::uint64_t seed, const Machine& machine) {
-  const Graph graph = testing::random_graph(seed, {.most_bytes = 100 * kTensorAlignment});
+  const Graph graph = testing::random_graph(seed, {.most_bytes = 100 * kBlockAlignment});
   return most_proved(seed, machine, graph, times_of(graph, seed));
 }
 

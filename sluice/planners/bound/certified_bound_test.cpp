@@ -70,7 +70,7 @@ TEST(CertifiedBound, HoldsForOddMachines) {
 TEST(CertifiedBound, HoldsForStepsInAnotherOrder) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE(seed);
-    const Graph graph = random_graph(seed, {.most_bytes = 100 * kTensorAlignment});
+    const Graph graph = random_graph(seed, {.most_bytes = 100 * kBlockAlignment});
     const Machine machine = disk_machine(seed);
     const Profile profile = times_of(graph, seed);
     const Rescheduled step = reschedule(graph, testing::random_schedule(graph, seed)).value();
@@ -151,7 +151,7 @@ TEST(CertifiedBound, CountsTheBytesThatTheLinkMoves) {
 TEST(CertifiedBound, NoPlannersPlanIsFaster) {
   std::vector<Graph> graphs;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
-    graphs.push_back(random_graph(seed, {.most_bytes = 100 * kTensorAlignment}));
+    graphs.push_back(random_graph(seed, {.most_bytes = 100 * kBlockAlignment}));
   }
   for (const char* model : {"resnet20", "mobilenet_v2"}) graphs.push_back(merged_model(model, 4, 32));
   int plans = 0;

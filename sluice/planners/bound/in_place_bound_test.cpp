@@ -64,7 +64,7 @@ TEST(CertifiedBound, HoldsWhereUseInPlaceWasMeasured) {
     SCOPED_TRACE(seed);
     Machine machine = memory_machine(seed);
     machine.tiers[1].kind = TierKind::kNuma;
-    const Graph graph = testing::random_graph(seed, {.most_bytes = 100 * kTensorAlignment});
+    const Graph graph = testing::random_graph(seed, {.most_bytes = 100 * kBlockAlignment});
     Profile profile = times_of(graph, seed);
     profile.placements.push_back(random_placements(graph, machine.tiers[1], seed));
     ASSERT_LE(most_proved(seed, machine, graph, profile), 1);
@@ -205,7 +205,7 @@ TEST(CertifiedBound, NoPlannersPlanIsFasterInPlace) {
   int plans = 0, above_compute = 0;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE(seed);
-    PlanningProblem problem(testing::random_graph(seed, {.most_bytes = 100 * kTensorAlignment}), "optane", 1e9, 2e10);
+    PlanningProblem problem(testing::random_graph(seed, {.most_bytes = 100 * kBlockAlignment}), "optane", 1e9, 2e10);
     problem.machine.cache_bytes = 16 * kKiB;
     const CostModel costs(problem.graph, problem.profile, problem.machine);
     for (const char* planner : {"sentinel", "first-touch", "slow-only"}) {

@@ -27,7 +27,7 @@ std::vector<MovingUnit> units_of(const PlanningProblem& problem) {
 TEST(ListSchedule, CopiesHaveRoomAndOrder) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE(seed);
-    const PlanningProblem problem(testing::random_graph(seed, {.most_bytes = 300 * kTensorAlignment}), "file", 1e9);
+    const PlanningProblem problem(testing::random_graph(seed, {.most_bytes = 300 * kBlockAlignment}), "file", 1e9);
     const OpIndex ops = problem.graph.op_count();
     const CostModel costs(problem.graph, problem.profile, problem.machine);
     const std::vector<MovingUnit> units = units_of(problem);

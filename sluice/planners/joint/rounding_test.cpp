@@ -22,7 +22,7 @@ namespace {
 
 constexpr Rounding kAll{.name = "all", .small_bytes = 0, .move_short_lived = true, .in_place = true};
 
-PlanningProblem problem_of(std::uint64_t seed, Bytes most_bytes = 300 * kTensorAlignment) {
+PlanningProblem problem_of(std::uint64_t seed, Bytes most_bytes = 300 * kBlockAlignment) {
   PlanningProblem problem(testing::random_graph(seed, {.most_bytes = most_bytes}), "optane", 2e9);
   problem.machine.cache_bytes = 64 * kKiB;
   return problem;

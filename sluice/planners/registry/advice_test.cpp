@@ -21,7 +21,7 @@ class AdviceTest : public ::testing::Test {
       ++calls_;
       return find_planner("on-demand")->plan(request);
     };
-    request_.budgets[kFastTier] = align_up(largest_working_set(problem_.graph), kTensorAlignment);
+    request_.budgets[kFastTier] = align_up(largest_working_set(problem_.graph), kBlockAlignment);
   }
 
   PlanningProblem problem_{merged_model("resnet20", 4, 32), "file", 1e9};
@@ -39,7 +39,7 @@ TEST_F(AdviceTest, AnInfeasibleRequestRunsThePlannerOnce) {
 }
 
 TEST_F(AdviceTest, WhatIsProvedAheadRunsItNotAtAll) {
-  request_.budgets[kFastTier] -= kTensorAlignment;
+  request_.budgets[kFastTier] -= kBlockAlignment;
   const Result<Plan> plan = make_plan(planner_, request_);
   ASSERT_FALSE(plan.ok());
   EXPECT_EQ(plan.error().code, ErrorCode::kInfeasible);

@@ -29,7 +29,7 @@ std::optional<Case> block_case(std::uint64_t seed) {
   Machine machine = make_machine(options).value();
   Profile profile;
   profile.op_seconds.assign(graph.ops().size(), 1e-6);
-  const Bytes fast = align_down(fast_only_bytes(graph) / 2, kTensorAlignment);
+  const Bytes fast = align_down(fast_only_bytes(graph) / 2, kBlockAlignment);
   Result<Plan> plan = make_plan("sentinel", {graph, profile, machine, {fast, kGiB}});
   if (!plan.ok() || plan->blocks.empty()) return std::nullopt;
   return Case{std::move(graph), std::move(machine), std::move(plan).value()};
@@ -53,7 +53,7 @@ void disturb(Plan& plan, testing::SeededRandom& random) {
     Residency& residency = plan.residencies[member];
     if (change == 0) residency.ops.begin += shift;
     if (change == 1) residency.ops.end += shift;
-    if (change == 2) residency.offset += shift * (members.size() == 1 ? kOperandAlignment : kTensorAlignment);
+    if (change == 2) residency.offset += shift * (members.size() == 1 ? kOperandAlignment : kBlockAlignment);
     for (Migration& migration : plan.migrations) {
       if (migration.from != member && migration.to != member) continue;
       if (change == 3) migration.issue_after += shift;
@@ -72,7 +72,7 @@ TEST(DisturbedBlocks, RunRightInAnyOrderWhereTheVerifierAcceptsThem) {
       Case c = *found;
       testing::SeededRandom random(20 * seed + round);
       for (int changes = random.between(1, 2); changes > 0; --changes) disturb(c.plan, random);
-      for (Bytes& bytes : c.plan.arena_bytes) bytes += kTensorAlignment;  // so that a shifted offset can be right
+      for (Bytes& bytes : c.plan.arena_bytes) bytes += kBlockAlignment;  // so that a shifted offset can be right
       for (std::size_t tier = 0; tier < c.plan.budgets.size(); ++tier) {
         c.plan.budgets[tier] = std::max(c.plan.budgets[tier], c.plan.arena_bytes[tier]);
       }

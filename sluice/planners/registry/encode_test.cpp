@@ -20,7 +20,7 @@ PlanningProblem half_zeros(const std::string& slow, BytesPerSecond link, BytesPe
   PlanningProblem problem(merged_model("plain20", 128, 32), slow, link);
   auto figures = std::make_shared<EncodingFigures>();
   for (const Tensor& tensor : problem.graph.tensors()) {
-    figures->encoded_bytes.push_back(align_up(tensor.bytes / 2 + tensor.bytes / 32, kTensorAlignment));
+    figures->encoded_bytes.push_back(align_up(tensor.bytes / 2 + tensor.bytes / 32, kBlockAlignment));
   }
   figures->zero_value = {coder, coder};
   problem.profile.encodings = figures;

@@ -110,7 +110,7 @@ TEST_P(LittleChoice, AStepOfInputsAloneHasAPlanThatDoesNothing) {
   EXPECT_TRUE(runs_beyond_the_first(*plan).empty());
   EXPECT_TRUE(plan->migrations.empty());
   PlanRequest none = problem.request(1);
-  none.budgets[kFastTier] = kTensorAlignment;
+  none.budgets[kFastTier] = kBlockAlignment;
   expect_explained(GetParam().name, none);
 }
 

@@ -304,7 +304,7 @@ TEST(Working, SetIsTheLargestOpsOperands) {
     EXPECT_EQ(largest_working_set(problem.graph, &op), expected);
     EXPECT_GE(op, 0);
     PlanRequest request = problem.request(1.0);
-    request.budgets[kFastTier] = align_down(expected - 1, kTensorAlignment);
+    request.budgets[kFastTier] = align_down(expected - 1, kBlockAlignment);
     EXPECT_EQ(make_plan("sentinel", request).error().code, ErrorCode::kInfeasible);
   }
 }

@@ -38,7 +38,7 @@ struct PlanningProblem {
 
   PlanRequest request(double share) const {
     const auto fast = static_cast<Bytes>(share * static_cast<double>(fast_only_bytes(graph)));
-    return {graph, profile, machine, {align_down(fast, kTensorAlignment), Bytes{1} << 40}};
+    return {graph, profile, machine, {align_down(fast, kBlockAlignment), Bytes{1} << 40}};
   }
 
   Graph graph;

@@ -30,7 +30,7 @@ struct ThreeTiers : PlanningProblem {
   PlanRequest request(double fast) const { return {graph, profile, machine, {part(fast), near_bytes, Bytes{1} << 40}}; }
   Bytes part(double share) const {
     const auto bytes = static_cast<Bytes>(share * static_cast<double>(fast_only_bytes(graph)));
-    return std::max(kTensorAlignment, align_down(bytes, kTensorAlignment));
+    return std::max(kBlockAlignment, align_down(bytes, kBlockAlignment));
   }
 
   Bytes near_bytes;

@@ -19,7 +19,7 @@ Bytes smallest_feasible(const ChosenPlanner& planner, PlanRequest request) {
   request.draft = true;
   request.watch = nullptr;  // nothing follows from a draft that was interrupted
   while (high - low > std::max<Bytes>(high / 100, kMiB)) {
-    request.budgets[kFastTier] = align_down(low + (high - low) / 2, kTensorAlignment);
+    request.budgets[kFastTier] = align_down(low + (high - low) / 2, kBlockAlignment);
     const bool enough = !has_op_too_large(planner, request) && planner.entry->plan(request).ok();
     (enough ? high : low) = request.budgets[kFastTier];
   }

@@ -38,7 +38,7 @@ class KeepWhatFits : public ::testing::Test {
 
 TEST_F(KeepWhatFits, NothingIsLeftOutWhereMemoryIsShort) {
   EXPECT_TRUE(keep_what_fits(graph_, profile_, whole_ / 2).empty());
-  EXPECT_TRUE(keep_what_fits(graph_, profile_, whole_ - kTensorAlignment).empty());
+  EXPECT_TRUE(keep_what_fits(graph_, profile_, whole_ - kBlockAlignment).empty());
 }
 
 TEST_F(KeepWhatFits, WithAllMemoryNothingIsMadeAgain) {

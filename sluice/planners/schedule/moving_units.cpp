@@ -90,7 +90,7 @@ Bytes transfer_bytes(const Graph& graph, const std::vector<TensorId>& tensors) {
   if (tensors.size() == 1) return stored_bytes(graph.tensor(tensors.front()));
   Bytes bytes = 0;
   for (const TensorId id : tensors) bytes += align_up(graph.tensor(id).bytes, kOperandAlignment);
-  return align_up(bytes, kTensorAlignment);
+  return align_up(bytes, kBlockAlignment);
 }
 
 }  // namespace

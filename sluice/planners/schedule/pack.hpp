@@ -48,7 +48,7 @@ Result<PackedPlan> pack_with_less_capacity(const PlanRequest& request, std::vect
     const auto tier = static_cast<std::size_t>(failure.tier);
     const double overshoot = static_cast<double>(failure.needed) / static_cast<double>(request.budgets[tier]);
     const double share = std::clamp(0.999 / overshoot, 0.8, 1 - 0.01 * attempt);
-    capacities[tier] = align_down(static_cast<Bytes>(static_cast<double>(capacities[tier]) * share), kTensorAlignment);
+    capacities[tier] = align_down(static_cast<Bytes>(static_cast<double>(capacities[tier]) * share), kBlockAlignment);
   }
   return Error{ErrorCode::kNoneFound,
                "no schedule packs into the fast budget of " + format_bytes(request.budgets[kFastTier])};
@@ -74,7 +74,7 @@ PackedPlan pack_with_more_capacity(const PlanRequest& request, PackedPlan packed
   Bytes too_much = request.budgets[kFastTier];
   for (int round = 0; round < kRounds && packed.fast_capacity() < too_much; ++round) {
     std::vector<Bytes> capacities = packed.capacities;
-    const Bytes middle = align_up(packed.fast_capacity() + (too_much - packed.fast_capacity()) / 2, kTensorAlignment);
+    const Bytes middle = align_up(packed.fast_capacity() + (too_much - packed.fast_capacity()) / 2, kBlockAlignment);
     capacities[kFastTier] = middle;
     std::optional<PackedPlan> tighter = pack_by_search(request, std::move(capacities), build);
     if (tighter) {

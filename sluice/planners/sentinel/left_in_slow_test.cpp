@@ -127,7 +127,7 @@ struct RandomCase {
     testing::SeededRandom random(seed);
     for (OpIndex op = 0; op < graph.op_count(); ++op) profile.op_seconds.push_back(1e-6 * random.between(1, 50));
     for (Link& link : machine.links) link.bandwidth = 2e8;
-    request.budgets = {align_down(fast_only_bytes(graph) * 7 / 10, kTensorAlignment), kGiB};
+    request.budgets = {align_down(fast_only_bytes(graph) * 7 / 10, kBlockAlignment), kGiB};
   }
 };
 

@@ -60,7 +60,7 @@ TEST(MovingUnits, ASmallTensorJoinsALargeOneThatItsOpsUseAnyway) {
   const MovingUnit& unit = unit_of(units, norms.x);
   EXPECT_EQ(unit.tensors, (std::vector<TensorId>{norms.x, norms.statistics, norms.mask}));
   EXPECT_TRUE(unit.may_move);
-  EXPECT_EQ(unit.moved_bytes, kMiB + kTensorAlignment) << "128 and 1,000 bytes on one page";
+  EXPECT_EQ(unit.moved_bytes, kMiB + kBlockAlignment) << "128 and 1,000 bytes on one page";
   EXPECT_EQ(unit.kept_bytes, kMiB + 128 + 1024);
   EXPECT_EQ(unit.range, (Interval<OpIndex>{1, 8}));
   EXPECT_EQ(unit.complete_after, 2) << "x may not leave before its statistics are made";

@@ -59,7 +59,7 @@ TEST(StatesBehindTheHost, KeepItsLimitAndCrossTheDevicesLinkNoMoreThanBefore) {
     int planned = 0;
     for (const double share : {0.9, 0.7, 0.5, 0.35, 0.2}) {
       const Bytes host =
-          align_down(static_cast<Bytes>(share * static_cast<double>(all.arena_bytes[1])), kTensorAlignment);
+          align_down(static_cast<Bytes>(share * static_cast<double>(all.arena_bytes[1])), kBlockAlignment);
       const Result<Plan> plan = problem.plan(host);
       if (!plan.ok()) {
         EXPECT_THAT(plan.error().message, HasSubstr("--finer-slices"));
@@ -81,7 +81,7 @@ TEST(StatesBehindTheHost, KeepItsLimitAndCrossTheDevicesLinkNoMoreThanBefore) {
 TEST(StatesBehindTheHost, AreReadAndWrittenOnceAStep) {
   const FiledProblem problem(offload_network(Precision::kBF16Masters, Optimizer::kAdam, 3));
   const Bytes all = problem.plan(kGiB).value().arena_bytes[1];
-  const Plan plan = problem.plan(align_down(all * 45 / 100, kTensorAlignment)).value();
+  const Plan plan = problem.plan(align_down(all * 45 / 100, kBlockAlignment)).value();
   Bytes read = 0, written = 0, filed = 0;
   for (const Migration& each : plan.migrations) {
     const Bytes bytes = problem.graph.tensor(each.tensor).bytes;
@@ -110,7 +110,7 @@ TEST(StatesBehindTheHost, AreReadUpdatedAndWrittenAtOnce) {
     updates += update ? kUpdate : 0;
   }
   const Bytes all = problem.plan(kGiB).value().arena_bytes[1];
-  const Plan plan = problem.plan(align_down(all * 45 / 100, kTensorAlignment)).value();
+  const Plan plan = problem.plan(align_down(all * 45 / 100, kBlockAlignment)).value();
   Seconds files = 0;
   for (const Migration& each : plan.migrations) {
     const bool filed = plan.residencies[each.from].tier + plan.residencies[each.to].tier == 3;

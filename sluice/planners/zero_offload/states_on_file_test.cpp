@@ -95,7 +95,7 @@ TEST(StatesOnFile, AreThoseUpdatedFirst) {
 
 TEST(StatesOnFile, AreNotThoseThatTheLinkTakesLongerToStart) {
   Updates updates(4, 6);
-  updates.graph.tensor(updates.states[0]).bytes = kTensorAlignment;
+  updates.graph.tensor(updates.states[0]).bytes = kBlockAlignment;
   updates.file.latency = 2e-5;  // 20 kB
   const PlacedStates placed = updates.place(4 * kState).value();
   EXPECT_EQ(placed.in_memory.front(), updates.states[0]);

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "sluice/layout/best_fit_heap.hpp"
+#include "sluice/memory/space/best_fit_heap.hpp"
 #include "sluice/policies/dtr/step_values.hpp"
 
 namespace sluice {

@@ -188,7 +188,7 @@ Tier make_tier(const char* name, TierKind kind, BytesPerSecond bandwidth) {
   tier.kind = kind;
   tier.capacity = kPlenty;
   tier.read_bandwidth = tier.write_bandwidth = bandwidth;
-  tier.addressable = kind != TierKind::kFile;
+  tier.addressable = !kind->in_file;
   return tier;
 }
 
@@ -239,8 +239,8 @@ void encode_some(SeededRandom& random, const Graph& graph, Plan& plan) {
 class PageShuffle {
  public:
   PageShuffle(SeededRandom& random, const Graph& graph, Plan& plan)
-      : graph_(graph), plan_(plan), next_address_(plan.arena_bytes.front() + kTensorAlignment * random.between(0, 2)) {
-    const Bytes pages = (plan.arena_bytes.front() - staging_bytes(plan)) / kTensorAlignment;
+      : graph_(graph), plan_(plan), next_address_(plan.arena_bytes.front() + kBlockAlignment * random.between(0, 2)) {
+    const Bytes pages = (plan.arena_bytes.front() - staging_bytes(plan)) / kBlockAlignment;
     for (Bytes page = 0; page < pages; ++page) page_of_.push_back(page);
     for (Bytes swaps = random.between<Bytes>(0, pages); swaps > 0; --swaps) {
       std::swap(page_of_[random.between<std::size_t>(0, page_of_.size() - 1)],
@@ -272,12 +272,12 @@ class PageShuffle {
   Bytes moved(Interval<Bytes> bytes) {
     const auto [known, is_new] = addresses_.try_emplace(bytes, 0);
     if (!is_new) return known->second;
-    const Bytes first = bytes.begin / kTensorAlignment;
+    const Bytes first = bytes.begin / kBlockAlignment;
     std::vector<Interval<Bytes>> memory;
-    for (Bytes page = first; page * kTensorAlignment < bytes.end; ++page) {
-      const Bytes begin = page_of_[static_cast<std::size_t>(page)] * kTensorAlignment;
+    for (Bytes page = first; page * kBlockAlignment < bytes.end; ++page) {
+      const Bytes begin = page_of_[static_cast<std::size_t>(page)] * kBlockAlignment;
       if (memory.empty() || memory.back().end != begin) memory.push_back({begin, begin});
-      memory.back().end += kTensorAlignment;
+      memory.back().end += kBlockAlignment;
     }
     Bytes address = memory.front().begin;
     if (memory.size() > 1) {
@@ -285,7 +285,7 @@ class PageShuffle {
       plan_.stitches.push_back({address, std::move(memory)});
       next_address_ = stitch_end(plan_.stitches.back());
     }
-    return known->second = address + bytes.begin - first * kTensorAlignment;
+    return known->second = address + bytes.begin - first * kBlockAlignment;
   }
 
   const Graph& graph_;
@@ -324,7 +324,7 @@ Plan random_plan(std::uint64_t seed, const Graph& graph, const Machine& machine)
     TensorPlacer(random, graph, machine, builder, tensor).run(liveness.uses[static_cast<std::size_t>(tensor)]);
   }
   Plan plan = builder.finish(std::vector<Bytes>(machine.tiers.size(), kPlenty)).value();
-  const bool on_gpu = machine.tier(kFastTier).kind == TierKind::kGpu;
+  const bool on_gpu = !machine.tier(kFastTier).kind->host_reaches;
   if (!on_gpu) encode_some(random, graph, plan);
   if (!on_gpu && plan.arena_bytes.front() > staging_bytes(plan) && random.chance(0.5))
     PageShuffle(random, graph, plan).run();

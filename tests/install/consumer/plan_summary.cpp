@@ -14,7 +14,7 @@ sluice::Result<sluice::Plan> plan_in_a_third(const sluice::Graph& graph) {
   profile.compute_fingerprint = machine.compute_fingerprint();
   profile.op_seconds.assign(static_cast<std::size_t>(graph.op_count()), 1e-3);
   profile.provenance = sluice::Provenance::kGiven;
-  const sluice::Bytes budget = sluice::align_up(sluice::fast_only_bytes(graph) / 3, sluice::kTensorAlignment);
+  const sluice::Bytes budget = sluice::align_up(sluice::fast_only_bytes(graph) / 3, sluice::kBlockAlignment);
   return sluice::make_plan("sentinel", {graph, profile, machine, {budget, machine.tier(1).capacity}});
 }
 

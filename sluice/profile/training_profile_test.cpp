@@ -1,4 +1,4 @@
-#include "sluice/memory/observe/training_profile.hpp"
+#include "sluice/profile/training_profile.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Encoded transfers there and back through engines of several kinds: the same bytes, fewer of them moved.
-#include "sluice/memory/encoding/encoding_engine.hpp"
+#include "sluice/memory/transfer/encoding_engine.hpp"
 
 #include <gtest/gtest.h>
 
@@ -17,52 +17,40 @@
 namespace sluice {
 namespace {
 
-constexpr Bytes kEncodedTensorBytes = 5 * kEncodedChunkBytes + 3 * kTensorAlignment;
-constexpr Bytes kFastBytes =
-    3 * kEncodedTensorBytes;  // the tensor, where it comes back to, and one that moves as it is
-constexpr TransferIndex kOut = 0, kIn = 1, kRawOut = 2;
+constexpr Bytes kEncodedBytes = 5 * kEncodedChunkBytes + 3 * kBlockAlignment;
+constexpr Bytes kFastBytes = 3 * kEncodedBytes;  // what moves, where it comes back to, and what moves as it is
+constexpr TransferId kOut = 0, kIn = 1, kRawOut = 2;
 
-// A tensor of six chunks: the first has few zeros, so that it moves as it is, the others half of them.
+// Six chunks: the first has few zeros, so that it moves as it is, the others half of them.
 class EncodingEngineTest : public ::testing::Test {
  protected:
   EncodingEngineTest() {
-    for (const char* name : {"x", "as it is"}) {
-      Tensor tensor;
-      tensor.name = name;
-      tensor.bytes = kEncodedTensorBytes;
-      graph_.add_tensor(tensor);
-    }
-    program_.transfers.resize(3);
-    for (const TransferIndex i : {kOut, kIn}) {
-      program_.transfers[static_cast<std::size_t>(i)].bytes = kEncodedTensorBytes;
-      program_.transfers[static_cast<std::size_t>(i)].encoding = Encoding::kZeroValue;
-      program_.transfers[static_cast<std::size_t>(i)].encoded = 4;
-    }
-    program_.transfers[kRawOut] = {.tensor = 1, .bytes = kEncodedTensorBytes};
-    program_.lanes = {{kOut, kRawOut}, {kIn}};
-    residencies_ = make_encoded_residencies(graph_, program_);
     testing::SeededRandom random(1);
-    for (Bytes at = 0; at < kEncodedTensorBytes; at += 4) {
+    for (Bytes at = 0; at < kEncodedBytes; at += 4) {
       const bool zero = at >= kEncodedChunkBytes && random.chance(0.5);
       const std::uint32_t word = zero ? 0 : random.between<std::uint32_t>(1, 0xffffffffU);
       std::memcpy(fast_.data() + at, &word, sizeof word);
     }
   }
 
+  EncodedTransfer find(TransferId transfer) {
+    if (transfer == kRawOut) return {};
+    return {Encoding::kZeroValue, 4, &chunks_, &moved_.at(static_cast<std::size_t>(transfer))};
+  }
   std::unique_ptr<EncodingEngine> encoder(std::unique_ptr<TransferEngine> inner, Bytes staging_chunks = 2) {
     return std::make_unique<EncodingEngine>(
-        std::move(inner), graph_, program_,
+        std::move(inner),
         EncodingEngine::Config{.encodes = true,
                                .arena = fast_.data(),
                                .staging = {kFastBytes, kFastBytes + staging_chunks * kEncodedChunkBytes},
-                               .moved = &moved_,
-                               .residencies = &residencies_});
+                               .find = [this](TransferId transfer) { return find(transfer); }});
   }
   std::unique_ptr<EncodingEngine> decoder(std::unique_ptr<TransferEngine> inner) {
     return std::make_unique<EncodingEngine>(
-        std::move(inner), graph_, program_,
-        EncodingEngine::Config{
-            .encodes = false, .arena = fast_.data(), .staging = {}, .moved = &moved_, .residencies = &residencies_});
+        std::move(inner), EncodingEngine::Config{.encodes = false,
+                                                 .arena = fast_.data(),
+                                                 .staging = {},
+                                                 .find = [this](TransferId transfer) { return find(transfer); }});
   }
   std::unique_ptr<TransferEngine> outward() {
     return std::make_unique<SharedCopyEngine>(fast_.data(), slow_.data(), cached_copy, false);
@@ -79,47 +67,44 @@ class EncodingEngineTest : public ::testing::Test {
   // What the data say, without the code under test: words that are not zero and a bit for each, in whole pages.
   Bytes expected_bytes() const {
     Bytes sum = 0;
-    for (Bytes begin = 0; begin < kEncodedTensorBytes; begin += kEncodedChunkBytes) {
-      const Bytes bytes = std::min(kEncodedChunkBytes, kEncodedTensorBytes - begin);
+    for (Bytes begin = 0; begin < kEncodedBytes; begin += kEncodedChunkBytes) {
+      const Bytes bytes = std::min(kEncodedChunkBytes, kEncodedBytes - begin);
       Bytes kept = 0;
       for (Bytes at = begin; at < begin + bytes; at += 4) {
         std::uint32_t word = 0;
         std::memcpy(&word, fast_.data() + at, sizeof word);
         kept += word != 0 ? 4 : 0;
       }
-      sum += std::min(bytes, align_up(kept + bytes / 32, kTensorAlignment));
+      sum += std::min(bytes, align_up(kept + bytes / 32, kBlockAlignment));
     }
     return sum;
   }
   bool came_back() const {
-    return std::memcmp(fast_.data(), fast_.data() + kEncodedTensorBytes,
-                       static_cast<std::size_t>(kEncodedTensorBytes)) == 0;
+    return std::memcmp(fast_.data(), fast_.data() + kEncodedBytes, static_cast<std::size_t>(kEncodedBytes)) == 0;
   }
 
   Arena fast_ = Arena::map(kFastBytes + 8 * kEncodedChunkBytes, "fast").value();
-  Arena slow_ = Arena::map(2 * kEncodedTensorBytes, "slow").value();
-  Graph graph_;
-  Program program_;
-  EncodedResidencies residencies_;
+  Arena slow_ = Arena::map(2 * kEncodedBytes, "slow").value();
+  std::vector<StoredChunk> chunks_ = std::vector<StoredChunk>(6);
   std::vector<Bytes> moved_ = {-1, -1, -1};
 };
 
 TEST_F(EncodingEngineTest, BringsBackTheSameBytesAndMovesFewer) {
   for (const Bytes staging_chunks : {1, 2, 8}) {
     SCOPED_TRACE(staging_chunks);
-    std::memset(slow_.data(), 0x77, static_cast<std::size_t>(2 * kEncodedTensorBytes));
-    std::memset(fast_.data() + kEncodedTensorBytes, 0x55, static_cast<std::size_t>(kEncodedTensorBytes));
+    std::memset(slow_.data(), 0x77, static_cast<std::size_t>(2 * kEncodedBytes));
+    std::memset(fast_.data() + kEncodedBytes, 0x55, static_cast<std::size_t>(kEncodedBytes));
     const auto out = encoder(outward(), staging_chunks);
-    out->submit(kOut, 0, 0, kEncodedTensorBytes);
+    out->submit(kOut, 0, 0, kEncodedBytes);
     const auto finished = finish(*out);
     ASSERT_EQ(finished.size(), 1U);
     ASSERT_TRUE(finished[0].status.ok());
     const auto in = decoder(inward());
-    in->submit(kIn, 0, kEncodedTensorBytes, kEncodedTensorBytes);
+    in->submit(kIn, 0, kEncodedBytes, kEncodedBytes);
     ASSERT_EQ(finish(*in).size(), 1U);
     EXPECT_TRUE(came_back());
     EXPECT_EQ(moved_, (std::vector<Bytes>{expected_bytes(), expected_bytes(), -1}));
-    EXPECT_LT(expected_bytes(), kEncodedTensorBytes * 7 / 10);
+    EXPECT_LT(expected_bytes(), kEncodedBytes * 7 / 10);
     // Its room is that of the tensor as it is, and what would have been behind the encoded bytes is not touched.
     EXPECT_EQ(slow_.data()[2 * kEncodedChunkBytes - 1], std::byte{0x77});
   }
@@ -133,15 +118,15 @@ TEST_F(EncodingEngineTest, WhatIsNotEncodedMovesAsItIsAndInTurn) {
     return Status();
   });
   const auto out = encoder(std::move(inner));
-  out->submit(kOut, 0, 0, kEncodedTensorBytes);
-  out->submit(kRawOut, 2 * kEncodedTensorBytes, kEncodedTensorBytes, kEncodedTensorBytes);
+  out->submit(kOut, 0, 0, kEncodedBytes);
+  out->submit(kRawOut, 2 * kEncodedBytes, kEncodedBytes, kEncodedBytes);
   const auto finished = finish(*out);
   ASSERT_EQ(finished.size(), 2U);
   EXPECT_EQ(finished[0].transfer, kOut);
   EXPECT_EQ(finished[1].transfer, kRawOut);
   EXPECT_TRUE(std::ranges::is_sorted(order));
-  EXPECT_EQ(std::memcmp(slow_.data() + kEncodedTensorBytes, fast_.data() + 2 * kEncodedTensorBytes,
-                        static_cast<std::size_t>(kEncodedTensorBytes)),
+  EXPECT_EQ(std::memcmp(slow_.data() + kEncodedBytes, fast_.data() + 2 * kEncodedBytes,
+                        static_cast<std::size_t>(kEncodedBytes)),
             0);
   EXPECT_EQ(moved_[kRawOut], -1) << "known without the engine";
 }
@@ -151,11 +136,11 @@ TEST_F(EncodingEngineTest, AThrottleSeesTheBytesThatMoveAndOneLatency) {
   constexpr Seconds kLatency = 0.01;
   Seconds best = 1e9;
   const Seconds target = kLatency + static_cast<double>(expected_bytes()) / kBandwidth;
-  const Seconds as_it_is = kLatency + static_cast<double>(kEncodedTensorBytes) / kBandwidth;
+  const Seconds as_it_is = kLatency + static_cast<double>(kEncodedBytes) / kBandwidth;
   for (int attempt = 0; attempt < 20 && best > 1.1 * target; ++attempt) {  // a busy machine may oversleep
     const auto out = encoder(std::make_unique<ThrottledEngine>(outward(), kBandwidth, kLatency));
     const auto begin = Clock::now();
-    out->submit(kOut, 0, 0, kEncodedTensorBytes);
+    out->submit(kOut, 0, 0, kEncodedBytes);
     finish(*out);
     const Seconds taken = std::chrono::duration<Seconds>(Clock::now() - begin).count();
     ASSERT_GE(taken, target);
@@ -171,8 +156,8 @@ TEST_F(EncodingEngineTest, AFailedChunkEndsItsTransferWithTheReason) {
     return ++pieces == 2 ? Status(transfer_error("write", "file", to, bytes, 28)) : Status();
   });
   const auto out = encoder(std::move(inner), 1);
-  out->submit(kOut, 0, 0, kEncodedTensorBytes);
-  out->submit(kRawOut, 2 * kEncodedTensorBytes, kEncodedTensorBytes, kEncodedTensorBytes);
+  out->submit(kOut, 0, 0, kEncodedBytes);
+  out->submit(kRawOut, 2 * kEncodedBytes, kEncodedBytes, kEncodedBytes);
   const auto finished = finish(*out);
   ASSERT_EQ(finished.size(), 2U);
   ASSERT_FALSE(finished[0].status.ok());
@@ -190,13 +175,6 @@ TEST_F(EncodingEngineTest, CanBeWokenAndKeepsDeadlines) {
   std::jthread waker([&] { out->wake(); });
   out->wait(std::nullopt, finished);
   EXPECT_TRUE(finished.empty());
-}
-
-TEST_F(EncodingEngineTest, OnlyLanesWithEncodedTransfersNeedIt) {
-  EXPECT_TRUE(carries_encoded(program_, 0));
-  EXPECT_TRUE(carries_encoded(program_, 1));
-  program_.lanes = {{kRawOut}, {kIn}};
-  EXPECT_FALSE(carries_encoded(program_, 0));
 }
 
 }  // namespace

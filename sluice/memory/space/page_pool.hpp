@@ -1,6 +1,6 @@
-// Memory for the tensors of another framework, of which at most a limit is resident.
+// Memory for whoever allocates and frees whole pages, of which at most a limit is resident.
 //
-// Addresses are reserved once, many times as many as there is memory, so that holes between tensors cost addresses and no
+// Addresses are reserved once, many times as many as there is memory, so that holes between what is taken cost addresses and no
 // memory. What is given back stays resident for the next one, because a fresh page costs time: the kernel zeroes it. Where
 // no free range is long enough, the pages of several move to new addresses (0.1 us for 100 KiB), in units of huge pages, so
 // that none is torn. What is above the limit goes back to the kernel.
@@ -17,7 +17,7 @@
 
 #include "sluice/base/result.hpp"
 #include "sluice/memory/arena.hpp"
-#include "sluice/offload/free_ranges.hpp"
+#include "sluice/memory/space/free_ranges.hpp"
 
 namespace sluice {
 
@@ -35,7 +35,7 @@ class PagePool {
 
   Bytes used() const;
   Bytes resident() const;   // used, or kept for the next one, or between two of them in one huge page
-  Bytes held() const;       // the least that resident() can be while these tensors are there: all but what is kept
+  Bytes held() const;       // the least that resident() can be while these pages are taken: all but what is kept
   Bytes peak_used() const;  // since begin_peaks()
   Bytes peak_resident() const;
   void begin_peaks();

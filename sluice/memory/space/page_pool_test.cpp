@@ -1,4 +1,4 @@
-#include "sluice/offload/page_pool.hpp"
+#include "sluice/memory/space/page_pool.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

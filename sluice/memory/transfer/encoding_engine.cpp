@@ -1,54 +1,30 @@
-#include "sluice/memory/encoding/encoding_engine.hpp"
+#include "sluice/memory/transfer/encoding_engine.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "sluice/base/as_index.hpp"
 #include "sluice/base/check.hpp"
 
 namespace sluice {
 namespace {
 
 // Piece numbers as the inner engine sees them: below 0, so that a throttle takes them for more of the same transfer.
-TransferIndex index_of_piece(std::size_t number) { return -1 - static_cast<TransferIndex>(number); }
-std::size_t number_of_piece(TransferIndex index) { return static_cast<std::size_t>(-1 - index); }
+TransferId index_of_piece(std::size_t number) { return -1 - static_cast<TransferId>(number); }
+std::size_t number_of_piece(TransferId index) { return static_cast<std::size_t>(-1 - index); }
 
 }  // namespace
 
-EncodedResidencies make_encoded_residencies(const Graph& graph, const Program& program) {
-  EncodedResidencies all;
-  for (const TransferInstruction& transfer : program.transfers) {
-    if (transfer.encoding == Encoding::kNone) continue;
-    SLUICE_CHECK(allows(graph.tensor(transfer.tensor), transfer.encoding), "a verified program encodes what it may");
-    all.resize(std::max(all.size(), as_index(transfer.encoded) + 1));
-    all[as_index(transfer.encoded)].resize(as_index((transfer.bytes + kEncodedChunkBytes - 1) / kEncodedChunkBytes));
-  }
-  return all;
-}
-
-bool carries_encoded(const Program& program, LinkId link) {
-  return std::ranges::any_of(program.lanes[as_index(link)], [&](TransferIndex transfer) {
-    return program.transfers[as_index(transfer)].encoding != Encoding::kNone;
-  });
-}
-
-EncodingEngine::EncodingEngine(std::unique_ptr<TransferEngine> inner, const Graph& graph, const Program& program,
-                               Config config)
-    : inner_(std::move(inner)), graph_(graph), program_(program), config_(config) {
+EncodingEngine::EncodingEngine(std::unique_ptr<TransferEngine> inner, Config config)
+    : inner_(std::move(inner)), config_(std::move(config)) {
   for (Bytes at = config_.staging.begin; at + kEncodedChunkBytes <= config_.staging.end; at += kEncodedChunkBytes) {
     free_staging_.push_back(at);
   }
   SLUICE_CHECK(!config_.encodes || !free_staging_.empty(), "whoever encodes needs staging");
 }
 
-void EncodingEngine::submit(TransferIndex transfer, Bytes from_offset, Bytes to_offset, Bytes bytes) {
-  const TransferInstruction& instruction = program_.transfers[as_index(transfer)];
+void EncodingEngine::submit(TransferId transfer, Bytes from_offset, Bytes to_offset, Bytes bytes) {
   Transfer submitted{.id = transfer, .from = from_offset, .to = to_offset, .bytes = bytes};
-  if (instruction.encoding != Encoding::kNone) {
-    submitted.encoding = instruction.encoding;
-    submitted.element_bytes = size_of(graph_.tensor(instruction.tensor).dtype);
-    submitted.chunks = &(*config_.residencies)[as_index(instruction.encoded)];
-  }
+  submitted.encoded_as = config_.find(transfer);
   transfers_.push_back(std::move(submitted));
   if (issuing_ == transfers_.end()) issuing_ = std::prev(transfers_.end());
   // Encoding is left to wait(): it takes time.
@@ -82,9 +58,9 @@ void EncodingEngine::issue_encoded(std::list<Transfer>::iterator transfer) {
   const Bytes begin = transfer->chunk_begin(chunk);
   const Bytes bytes = transfer->chunk_bytes(chunk);
   const Bytes staging = free_staging_.back();
-  const StoredChunk stored = coder_.encode(transfer->encoding, config_.arena + transfer->from + begin, bytes,
-                                           transfer->element_bytes, config_.arena + staging);
-  (*transfer->chunks)[chunk] = stored;
+  const StoredChunk stored = coder_.encode(transfer->encoded_as.encoding, config_.arena + transfer->from + begin, bytes,
+                                           transfer->encoded_as.element_bytes, config_.arena + staging);
+  (*transfer->encoded_as.chunks)[chunk] = stored;
   if (stored.stored_bytes == bytes) {
     hand_on(transfer, transfer->from + begin, transfer->to + begin, bytes, std::nullopt);
     return;
@@ -96,7 +72,7 @@ void EncodingEngine::issue_encoded(std::list<Transfer>::iterator transfer) {
 void EncodingEngine::issue_to_decode(std::list<Transfer>::iterator transfer) {
   const std::size_t chunk = transfer->next_chunk;
   const Bytes begin = transfer->chunk_begin(chunk);
-  const Bytes stored = (*transfer->chunks)[chunk].stored_bytes;
+  const Bytes stored = (*transfer->encoded_as.chunks)[chunk].stored_bytes;
   SLUICE_CHECK(stored > 0 && stored <= transfer->chunk_bytes(chunk), "what is decoded has been encoded before");
   hand_on(transfer, transfer->from + begin, transfer->to + begin, stored, std::nullopt);
 }
@@ -161,10 +137,10 @@ void EncodingEngine::finish_piece(Piece& piece, Status status) {
 }
 
 void EncodingEngine::decode(const Transfer& transfer, std::size_t chunk) {
-  const StoredChunk& stored = (*transfer.chunks)[chunk];
+  const StoredChunk& stored = (*transfer.encoded_as.chunks)[chunk];
   if (stored.stored_bytes == transfer.chunk_bytes(chunk)) return;
-  coder_.decode(transfer.encoding, config_.arena + transfer.to + transfer.chunk_begin(chunk),
-                transfer.chunk_bytes(chunk), transfer.element_bytes, stored);
+  coder_.decode(transfer.encoded_as.encoding, config_.arena + transfer.to + transfer.chunk_begin(chunk),
+                transfer.chunk_bytes(chunk), transfer.encoded_as.element_bytes, stored);
 }
 
 // If that was the last of it.
@@ -172,8 +148,8 @@ void EncodingEngine::report(std::list<Transfer>::iterator transfer, std::vector<
   if (transfer->outstanding > 0 || !transfer->all_issued()) return;
   if (transfer->encoded()) {
     Bytes moved = 0;
-    for (const StoredChunk& chunk : *transfer->chunks) moved += chunk.stored_bytes;
-    (*config_.moved)[as_index(transfer->id)] = moved;
+    for (const StoredChunk& chunk : *transfer->encoded_as.chunks) moved += chunk.stored_bytes;
+    *transfer->encoded_as.moved = moved;
   }
   finished.push_back({transfer->id, std::move(transfer->status)});
   transfers_.erase(transfer);

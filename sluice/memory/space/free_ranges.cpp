@@ -1,4 +1,4 @@
-#include "sluice/offload/free_ranges.hpp"
+#include "sluice/memory/space/free_ranges.hpp"
 
 #include <algorithm>
 #include <iterator>

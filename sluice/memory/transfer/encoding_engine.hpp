@@ -1,74 +1,74 @@
-// Lets another engine move encoded tensors: fewer bytes, and the lane's thread packs or unpacks them.
+// Lets another engine move encoded bytes: fewer of them, and the lane's thread packs or unpacks them.
 //
 //   out    fast arena --encode--> staging --inner engine--> slow tier        chunk by chunk, as staging becomes free
 //   in     slow tier --inner engine--> where the chunk is to be --decode--   all chunks at once; no staging
 //
 // Every kind of link can be wrapped in this way, throttled ones too: the inner engine sees only the bytes that really
-// move. Staging lies in the fast arena, behind all that the plan uses, so that it is part of the budget and of the
-// memory that io_uring knows. Chunks that would save no block move as they are, from and to where they lie.
+// move. Staging lies in the fast arena, so that it is part of the budget and of the memory that io_uring knows. Chunks that would save no block move as they are, from and to where they lie.
 //
 // First come, first served, as in every engine: nothing is handed to the inner engine before all of the transfer before
-// it has been. What is encoded in which residency is told from one engine to the other in EncodedResidencies; the
-// program's waits order who writes and who reads it.
+// it has been. How each chunk lies is told from the engine that encodes to the one that decodes in
+// EncodedTransfer::chunks; whoever submits orders who writes and who reads them.
 //
-// submit(), wait(), in_flight(): lane thread. help(), expect_help(): compute thread. wake(): any.
+// submit(), wait(), in_flight(): lane thread. help(), expect_help(): a thread that computes. wake(): any.
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <list>
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
+#include "sluice/base/interval.hpp"
 #include "sluice/memory/encoding/chunk_coder.hpp"
 #include "sluice/memory/transfer/deadline.hpp"
 #include "sluice/memory/transfer/transfer_engine.hpp"
 
 namespace sluice {
 
-// By ResidencyIndex, then by chunk: how it lies in the slow tier. Empty for what is not encoded.
-using EncodedResidencies = std::vector<std::vector<StoredChunk>>;
-
-// Room for what the program encodes.
-EncodedResidencies make_encoded_residencies(const Graph& graph, const Program& program);
-
-// Whether the link carries anything encoded.
-bool carries_encoded(const Program& program, LinkId link);
+// What the engine has to know of a transfer, when it is submitted.
+struct EncodedTransfer {
+  Encoding encoding = Encoding::kNone;  // kNone: it moves as it is
+  Bytes element_bytes = 0;
+  std::vector<StoredChunk>* chunks = nullptr;  // one for each chunk: how it lies in the slow tier
+  Bytes* moved = nullptr;                      // set to what went over the link, before the transfer is reported
+};
+using FindEncoded = std::function<EncodedTransfer(TransferId)>;
 
 class EncodingEngine final : public TransferEngine {
  public:
   struct Config {
-    bool encodes = false;            // away from the fast tier; else the engine decodes
-    std::byte* arena = nullptr;      // of the fast tier
-    Interval<Bytes> staging;         // in it; the engine that encodes needs room for one chunk or more
-    std::vector<Bytes>* moved = {};  // by TransferIndex: set for what is encoded, before it is reported
-    EncodedResidencies* residencies = nullptr;
+    bool encodes = false;        // away from the fast tier; else the engine decodes
+    std::byte* arena = nullptr;  // of the fast tier
+    Interval<Bytes> staging;     // in it; the engine that encodes needs room for one chunk or more
+    FindEncoded find;            // what it points to outlives the engine
   };
 
-  // What is passed must outlive the engine.
-  EncodingEngine(std::unique_ptr<TransferEngine> inner, const Graph& graph, const Program& program, Config config);
+  EncodingEngine(std::unique_ptr<TransferEngine> inner, Config config);
 
-  void submit(TransferIndex transfer, Bytes from_offset, Bytes to_offset, Bytes bytes) override;
+  void submit(TransferId transfer, Bytes from_offset, Bytes to_offset, Bytes bytes) override;
   void wait(std::optional<Seconds> deadline, std::vector<FinishedTransfer>& finished) override;
   void wake() override;
-  void help(int threads) override { inner_->help(threads); }
+  void help(const RunTogether& run) override { inner_->help(run); }
   void expect_help(bool expected) override { inner_->expect_help(expected); }
   int in_flight() const override { return static_cast<int>(transfers_.size()); }
   std::vector<std::string> notes() const override { return inner_->notes(); }
 
  private:
   struct Transfer {
-    TransferIndex id = 0;
+    TransferId id = 0;
     Bytes from = 0;
     Bytes to = 0;
     Bytes bytes = 0;
-    Encoding encoding = Encoding::kNone;
-    Bytes element_bytes = 0;
-    std::vector<StoredChunk>* chunks = nullptr;
+    EncodedTransfer encoded_as = {};
     std::size_t next_chunk = 0;  // to hand to the inner engine
     int outstanding = 0;         // handed to it and not finished
     Status status;
 
-    bool encoded() const { return encoding != Encoding::kNone; }
-    std::size_t chunk_count() const { return chunks == nullptr ? 1 : chunks->size(); }
+    bool encoded() const { return encoded_as.encoding != Encoding::kNone; }
+    std::size_t chunk_count() const { return encoded() ? encoded_as.chunks->size() : 1; }
     bool all_issued() const { return next_chunk == chunk_count(); }
     Bytes chunk_begin(std::size_t chunk) const { return static_cast<Bytes>(chunk) * kEncodedChunkBytes; }
     Bytes chunk_bytes(std::size_t chunk) const { return std::min(kEncodedChunkBytes, bytes - chunk_begin(chunk)); }
@@ -90,8 +90,6 @@ class EncodingEngine final : public TransferEngine {
   void report(std::list<Transfer>::iterator transfer, std::vector<FinishedTransfer>& finished);
 
   std::unique_ptr<TransferEngine> inner_;
-  const Graph& graph_;
-  const Program& program_;
   Config config_;
   ChunkCoder coder_;
   std::list<Transfer> transfers_;                             // in order of submission

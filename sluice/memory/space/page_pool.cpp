@@ -1,4 +1,4 @@
-#include "sluice/offload/page_pool.hpp"
+#include "sluice/memory/space/page_pool.hpp"
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -19,7 +19,7 @@ Result<std::unique_ptr<PagePool>> PagePool::reserve(Bytes addresses) {
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (begin == MAP_FAILED) {
     return Error{ErrorCode::kOutOfSpace,
-                 fmt::format("the system reserves no {} of addresses for tensors: {} (limits: ulimit -v, and "
+                 fmt::format("the system reserves no {} of addresses: {} (limits: ulimit -v, and "
                              "/proc/sys/vm/overcommit_memory)",
                              format_bytes(mapped), std::strerror(errno)),
                  mapped};
@@ -35,7 +35,7 @@ Result<std::unique_ptr<PagePool>> PagePool::reserve(Bytes addresses) {
 }
 
 std::byte* PagePool::take(Bytes bytes) {
-  const Bytes whole = align_up(std::max<Bytes>(bytes, 1), kTensorAlignment);
+  const Bytes whole = align_up(std::max<Bytes>(bytes, 1), kBlockAlignment);
   const std::scoped_lock lock(mutex_);
   std::optional<Bytes> begin = warm_.take(whole);
   if (!begin) begin = grow(whole);
@@ -67,7 +67,7 @@ std::optional<Bytes> PagePool::grow(Bytes bytes) {
   return begin;
 }
 
-// A free range that is too short, with addresses behind it: so the huge page in which one tensor ends holds the next one's
+// A free range that is too short, with addresses behind it: so the huge page in which one range ends holds the next one's
 // beginning.
 Interval<Bytes> PagePool::longest_to_extend(Bytes bytes) const {
   Interval<Bytes> longest;

@@ -1,0 +1,14 @@
+#include <array>
+
+#include "sluice/memory/tier_kind.hpp"
+
+namespace sluice {
+
+std::span<const TierKind> tier_kinds() {
+  static const std::array kTable{
+      TierKind::kDram, TierKind::kFile, TierKind::kEmulated, TierKind::kNuma, TierKind::kGpu, TierKind::kPinned,
+  };
+  return kTable;
+}
+
+}  // namespace sluice
