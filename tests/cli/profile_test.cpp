@@ -101,6 +101,20 @@ TEST_F(ProfileTest, ASavedProfilePlansWithoutMeasuring) {
   EXPECT_GT(run_json({"profile", "resnet20"})["measured_ops"], 0) << "nothing was measured before";
 }
 
+// The cache comes when steps have measured, and not before.
+TEST_F(ProfileTest, WhereEverythingFitsTheStepsMeasure) {
+  const json first = run_json({"train", "resnet20"}, {"--steps", "1"});
+  EXPECT_TRUE(first["figures"]["estimated"].get<bool>());
+  EXPECT_EQ(first["figures"]["estimated_ops"], first["figures"]["distinct_ops"]);
+  EXPECT_FALSE(std::filesystem::exists(folder_.file("cache"))) << "nothing was measured";
+  const json measuring = run_json({"train", "resnet20"}, {"--steps", "6"});
+  EXPECT_TRUE(measuring["replans"].empty()) << "there is nothing to decide";
+  const json known = run_json({"train", "resnet20"}, {"--steps", "1"});
+  EXPECT_GT(known["figures"]["in_step_ops"], 0);
+  EXPECT_LT(known["figures"]["estimated_ops"], first["figures"]["estimated_ops"]);
+  EXPECT_EQ(known["final_loss"], first["final_loss"]);
+}
+
 TEST_F(ProfileTest, WhatEncodingWouldSaveIsMeasuredOnceAndSaved) {
   slow_ = "file";
   const std::string path = folder_.file("with_encodings.json");
