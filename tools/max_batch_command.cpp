@@ -52,8 +52,9 @@ Result<std::vector<Measured>> measure_sizes(const MaxBatchArguments& arguments, 
     sized.shape.batch = batch;
     ProgressLine progress(fmt::format("measuring ops at batch {}", batch));
     SLUICE_ASSIGN(Workload workload, build_workload(sized));
-    SLUICE_ASSIGN(Profile profile, measure_profile(*workload.compiled, machine, cache,
-                                                   [&](int done, int total) { progress.update(done, total); }));
+    SLUICE_ASSIGN(Profile profile,
+                  measure_profile(*workload.compiled, machine, cache,
+                                  {.on_progress = [&](int done, int total) { progress.update(done, total); }}));
     measured.push_back({batch, std::move(workload), std::move(profile)});
   }
   return measured;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sluice/experiment/machine_probe.hpp"
+#include "sluice/measure/profiler.hpp"
 #include "sluice/memory/presets.hpp"
 #include "sluice/train/planning.hpp"
 #include "sluice/train/session.hpp"
@@ -70,9 +71,11 @@ struct MachineArguments {
 // Files with what was measured before (`sluice profile --save`). Without a file, times come from the cache or are
 // measured, and planners work without access counts.
 struct ProfileArguments {
-  std::string times;
-  std::string accesses;
-  bool estimate = false;  // sluice plan: nothing is measured
+  std::string times = {};
+  std::string accesses = {};
+  bool estimate = false;                   // sluice plan: nothing is measured
+  Seconds most_seconds = kUsualProfiling;  // to measure ops
+  bool cold = false;                       // cold times too
 
   void add_to(CLI::App& command);
 };
@@ -91,12 +94,18 @@ Result<ModelOnMachine> build_model(const WorkloadArguments& workload, const Mach
 // Everything between the arguments and a planner.
 struct Prepared : ModelOnMachine {
   Profile profile;
+  bool estimated = false;  // figures to begin with (experiment/first_figures.hpp): steps are to measure them
   std::optional<AccessProfile> accesses;
 
   const AccessProfile* access_counts() const { return accesses ? &*accesses : nullptr; }
 };
 Result<Prepared> prepare(const WorkloadArguments& workload, const MachineArguments& machine, Probe probe,
                          const ProfileArguments& profile = {});
+// The same for a model that is built: `prepared` gets figures that are measured or remembered, or else those to begin
+// with.
+Status add_figures(Prepared& prepared, const MachineArguments& arguments, Probe probe,
+                   const ProfileArguments& profile = {});
+Status add_first_figures(Prepared& prepared, const MachineArguments& arguments);
 
 // What a plan from a file is about. The plan is not verified.
 struct PlannedModel : ModelOnMachine {

@@ -41,6 +41,7 @@ struct AttendedPlanning::State {
   Clock::time_point start = Clock::now();
   std::optional<Seconds> most_seconds;
   std::optional<Seconds> cut_short;   // after so many seconds
+  bool in_haste = false;              // no note of that
   std::optional<Seconds> best_shown;  // that was shown last
   std::string program;                // the file, or none
   std::optional<Status> written;      // nothing: there was no program
@@ -81,11 +82,12 @@ struct AttendedPlanning::State {
 AttendedPlanning::AttendedPlanning(const PlannerArguments& arguments) : state_(std::make_shared<State>()) {
   state_->most_seconds = arguments.most_seconds;
   state_->program = arguments.program;
+  state_->in_haste = arguments.in_haste;
 }
 
 AttendedPlanning::~AttendedPlanning() {
   state_->progress.clear();
-  if (!state_->cut_short) return;
+  if (!state_->cut_short || state_->in_haste) return;
   print_notes(
       {fmt::format("the search for a plan was cut short after {:.1f} s; a plan that follows is the best until then",
                    *state_->cut_short)});

@@ -19,7 +19,8 @@ struct PlannerArguments {
   std::string name{kDefaultPlanner};
   std::optional<Seconds> most_seconds;  // to look for a better plan; nothing: until the search ends
 
-  std::string program;  // where the integer program that it solves is written; empty: nowhere
+  bool in_haste = false;  // another search follows: nobody need be told that this one was cut short
+  std::string program;    // where the integer program that it solves is written; empty: nowhere
 
   void add_to(CLI::App& command);
   Status check() const;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "sluice/experiment/encoding_profiling.hpp"
+#include "sluice/experiment/first_figures.hpp"
 #include "sluice/measure/choice_profiler.hpp"
 #include "sluice/plan/op_choices.hpp"
 #include "sluice/plan/plan_file.hpp"
@@ -72,6 +73,15 @@ Result<ModelOnMachine> build_model(const WorkloadArguments& workload, const Mach
 
 namespace {
 
+// Where it may matter.
+void note_estimates(const Profile& profile) {
+  if (profile.estimated_share <= kHardlyMatters) return;
+  print_notes({fmt::format(
+      "times of {} of {} distinct ops, {:.0f} % of the step, are told from others of their kind: there was no time to "
+      "measure them (sluice profile measures all)",
+      profile.estimated_ops, profile.distinct_ops, 100 * profile.estimated_share)});
+}
+
 Status add_network(const MachineArguments& arguments, Prepared& prepared) {
   if (arguments.network.empty()) return {};
   if (prepared.workload.options.optimizer.ranks == 1) return bad_input("--network is between several --ranks");
@@ -118,11 +128,14 @@ Status estimate(const MachineArguments& arguments, const ProfileArguments& profi
 Result<Prepared> prepare(const WorkloadArguments& workload, const MachineArguments& arguments, Probe probe,
                          const ProfileArguments& profile) {
   SLUICE_ASSIGN(ModelOnMachine model, build_model(workload, arguments));
-  Prepared prepared{std::move(model), {}, {}};
-  if (profile.estimate) {
-    SLUICE_RETURN_IF_ERROR(estimate(arguments, profile, prepared));
-    return prepared;
-  }
+  Prepared prepared{std::move(model), {}, false, {}};
+  SLUICE_RETURN_IF_ERROR(add_figures(prepared, arguments, probe, profile));
+  return prepared;
+}
+
+Status add_figures(Prepared& prepared, const MachineArguments& arguments, Probe probe,
+                   const ProfileArguments& profile) {
+  if (profile.estimate) return estimate(arguments, profile, prepared);
   ProfileCache cache = arguments.open_cache(prepared.machine);
   print_notes(cache.notes());
   SLUICE_RETURN_IF_ERROR(probe_with_progress(prepared.machine, cache, probe));
@@ -132,16 +145,29 @@ Result<Prepared> prepare(const WorkloadArguments& workload, const MachineArgumen
   }
   if (!profile.times.empty()) {
     SLUICE_ASSIGN(prepared.profile, read_profile(profile.times, prepared.workload.graph(), prepared.machine));
-    SLUICE_RETURN_IF_ERROR(add_network(arguments, prepared));
-    return prepared;
+    return add_network(arguments, prepared);
   }
   ProgressLine progress("measuring ops");
-  SLUICE_ASSIGN(prepared.profile, measure_profile(*prepared.workload.compiled, prepared.machine, cache,
-                                                  [&](int measured, int total) { progress.update(measured, total); }));
-  SLUICE_RETURN_IF_ERROR(measure_processors(*prepared.workload.compiled, prepared.machine, cache, prepared.profile,
-                                            [&](int measured, int total) { progress.update(measured, total); }));
-  SLUICE_RETURN_IF_ERROR(add_network(arguments, prepared));
-  return prepared;
+  const auto show = [&](int done, int total) { progress.update(done, total); };
+  CompiledGraph& compiled = *prepared.workload.compiled;
+  SLUICE_ASSIGN(prepared.profile,
+                measure_profile(compiled, prepared.machine, cache,
+                                {.on_progress = show, .most_seconds = profile.most_seconds, .cold = profile.cold}));
+  SLUICE_RETURN_IF_ERROR(measure_processors(compiled, prepared.machine, cache, prepared.profile, show));
+  progress.clear();
+  note_estimates(prepared.profile);
+  return add_network(arguments, prepared);
+}
+
+Status add_first_figures(Prepared& prepared, const MachineArguments& arguments) {
+  ProfileCache cache = arguments.open_cache(prepared.machine);
+  print_notes(cache.notes());
+  const WaitingLine waiting("looking at the machine");
+  SLUICE_ASSIGN(Figures figures, first_figures(prepared.workload, prepared.machine, cache));
+  prepared.machine = std::move(figures.machine);
+  prepared.profile = std::move(figures.profile);
+  prepared.estimated = figures.estimated;
+  return {};
 }
 
 Result<PlannedModel> read_planned_model(const std::string& plan, const WorkloadArguments& workload,
@@ -196,8 +222,8 @@ std::function<Result<Profile>()> measuring_again(const Prepared& prepared, const
     ProfileCache cache = machine.open_cache(prepared.machine);
     ProgressLine progress("measuring ops again");
     const auto show = [&](int done, int total) { progress.update(done, total); };
-    SLUICE_ASSIGN(Profile again,
-                  measure_profile(*prepared.workload.compiled, prepared.machine, cache, show, KnownTimes::kReplace));
+    SLUICE_ASSIGN(Profile again, measure_profile(*prepared.workload.compiled, prepared.machine, cache,
+                                                 {.on_progress = show, .known = KnownTimes::kReplace}));
     again.encodings = prepared.profile.encodings;
     SLUICE_RETURN_IF_ERROR(measure_choices_again(prepared, cache, again));
     return again;

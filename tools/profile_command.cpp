@@ -72,7 +72,8 @@ Status save(const std::string& path, const Prepared& prepared, const std::option
 }
 
 Result<int> run_profile(const ProfileCommandArguments& arguments) {
-  SLUICE_ASSIGN(Prepared prepared, prepare(arguments.workload, arguments.machine, Probe::kUseCache));
+  SLUICE_ASSIGN(Prepared prepared, prepare(arguments.workload, arguments.machine, Probe::kUseCache,
+                                           {.most_seconds = kWithoutLimit, .cold = true}));
   const Graph& graph = prepared.workload.graph();
   const Machine& machine = prepared.machine;
   fmt::print("{}\n{}", describe_graph(graph), describe_times(graph, machine, prepared.profile, arguments.top));

@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "sluice/exec/ranks/mpi_ranks.hpp"
-#include "sluice/experiment/plan_trials.hpp"
 #include "sluice/memory/process_memory.hpp"
 #include "sluice/plan/plan_file.hpp"
 #include "sluice/profile/network_times.hpp"
@@ -17,79 +16,32 @@
 #include "sluice/report/step/overlap.hpp"
 #include "sluice/report/step/plan_summary.hpp"
 #include "sluice/report/text_table.hpp"
-#include "sluice/report/trial_record.hpp"
 #include "sluice/sim/locality.hpp"
 #include "sluice/train/onnx_workload.hpp"
 #include "sluice/train/planning_advice.hpp"
 #include "sluice/train/policy_run.hpp"
-#include "sluice/train/replanning.hpp"
 #include "tools/commands.hpp"
 #include "tools/plan_output.hpp"
 #include "tools/policy_output.hpp"
 #include "tools/rank_run.hpp"
 #include "tools/train_arguments.hpp"
 #include "tools/train_output.hpp"
+#include "tools/train_planning.hpp"
 #include "tools/variable_training.hpp"
 
 namespace sluice {
 namespace {
 
-struct Run : Prepared {  // without a profile where the plan comes from a file
-  PlannedStart start;    // refers to what was prepared: a run stays where it is
-  Plan plan;             // the one to begin with; after trials the one kept
-  std::optional<TrialRecord> trials;
-  std::optional<std::vector<Replan>> replans;  // where the machine's drift was watched
-  std::optional<Seconds> baseline;  // predicted step with everything in fast memory; not known of a plan from a file
-};
-
-Status plan_run(const TrainArguments& arguments, Run& run) {
-  SLUICE_ASSIGN(static_cast<Prepared&>(run),
-                prepare(arguments.workload, arguments.machine, Probe::kUseCache, arguments.profile));
-  SLUICE_ASSIGN(const FastBudget fast,
-                budget_for(run, arguments.budget, arguments.machine, {arguments.planner.name}, arguments.session));
-  const AttendedPlanning attended(arguments.planner);
-  Result<PlannedStart> start = start_planning(run.workload, run.machine, run.profile, arguments.planner.name, fast,
-                                              run.access_counts(), arguments.trials, attended.watch());
-  if (!start.ok()) {
-    return advised(run.workload, run.machine, run.profile, arguments.planner.name, fast, run.access_counts(),
-                   start.error());
-  }
-  run.start = std::move(*start);
-  SLUICE_RETURN_IF_ERROR(attended.program_written());
-  run.plan = run.start.plan;
-  run.baseline = predicted_baseline_seconds(run.workload, run.machine, run.profile);
-  return {};
-}
-
-// The first rank measures and plans for all of them.
-Status plan_together(const TrainArguments& arguments, Ranks& ranks, Run& run) {
-  if (ranks.rank() == 0) {
-    SLUICE_RETURN_IF_ERROR(plan_run(arguments, run));
-  } else {
-    SLUICE_ASSIGN(static_cast<ModelOnMachine&>(run), build_model(arguments.workload, arguments.machine));
-  }
-  SLUICE_RETURN_IF_ERROR(check_same_work(ranks, arguments, run.workload));
-  SLUICE_RETURN_IF_ERROR(share_plan(ranks, run.workload.graph(), run.plan));
-  return check_plan(run.workload.graph(), run.machine, run.plan);
-}
-
-// A plan from a file needs no profile, so nothing is measured.
-Status read_run(const TrainArguments& arguments, Run& run) {
-  SLUICE_ASSIGN(PlannedModel model, read_planned_model(arguments.plan, arguments.workload, arguments.machine));
-  run.plan = std::move(model.plan);
-  run.machine = std::move(model.machine);
-  run.workload = std::move(model.workload);
-  return check_plan(run.workload.graph(), run.machine, run.plan);
-}
-
 // Runs the steps, and plans again where the machine drifts.
 Status run_watched(const TrainArguments& arguments, const TrainingOptions& options, Session& session, Run& run,
                    StepLog& log, TrainSummary& summary) {
   SLUICE_ASSIGN(const double beyond, arguments.drift_to_replan());
-  Replanning training(session, run.workload, {run.machine, run.profile}, run.access_counts(),
+  ProfileCache cache = arguments.machine.open_cache(run.machine);
+  Replanning training(session, run.workload, {run.machine, run.profile, run.estimated}, run.access_counts(),
                       {.planner = arguments.planner.name,
                        .beyond = beyond,
                        .end_step = options.end_step,
+                       .cache = &cache,
                        .on_drift = [&](const Replan& replan) { log.print(describe_search(run.machine, replan)); },
                        .on_plan =
                            [&](const Replan& replan) {
@@ -99,6 +51,9 @@ Status run_watched(const TrainArguments& arguments, const TrainingOptions& optio
   SLUICE_ASSIGN(summary.outcome, run_logged(training, options, log));
   run.plan = session.plan();
   run.replans = training.replans();
+  if (run.estimated) {
+    run.baseline = predicted_baseline_seconds(run.workload, training.figures().machine, training.figures().profile);
+  }
   return {};
 }
 
@@ -170,7 +125,9 @@ struct LastStep {
 
 void print_summary(const StepLog& log, const Run& run, const TrainSummary& summary, const TrainArguments& arguments,
                    const LastStep& last) {
-  Fields fields = summary_fields(log, summary, run.plan.predicted_step_seconds);
+  const bool better = run.replans && std::ranges::any_of(*run.replans, &Replan::taken);
+  Fields fields = summary_fields(
+      log, summary, run.estimated && !better ? std::nullopt : std::optional(run.plan.predicted_step_seconds));
   if (last.locality) fields.emplace_back("locality", describe_locality(last.locality->step) + " (last step)");
   if (last.overlap) fields.emplace_back("busy", describe_overlap(*last.overlap) + " (last step)");
   fields.emplace_back("peak resident", fmt::format("{} (fast arena {})", format_bytes(peak_resident_bytes()),
@@ -207,16 +164,10 @@ Status write_outputs(const TrainArguments& arguments, const Run& run, const Sess
   }
   if (last.locality) document["locality"] = locality_json(*last.locality);
   if (last.overlap) document["overlap"] = overlap_json(*last.overlap);
+  if (!run.figures.is_null()) document["figures"] = run.figures;
   if (run.trials) document["trials"] = trials_json(*run.trials);
   if (run.replans) document["replans"] = replans_json(run.machine, *run.replans);
   return write_document(arguments.json, "train", std::move(document));
-}
-
-Status make_run(const TrainArguments& arguments, Run& run) {
-  if (!arguments.plan.empty()) return read_run(arguments, run);
-  SLUICE_RETURN_IF_ERROR(arguments.budget.check());
-  Ranks* const ranks = arguments.session.ranks;
-  return ranks == nullptr ? plan_run(arguments, run) : plan_together(arguments, *ranks, run);
 }
 
 Result<int> train(const TrainArguments& arguments) {
@@ -226,6 +177,7 @@ Result<int> train(const TrainArguments& arguments) {
   fmt::print("{}\n{}", describe_graph(run.workload.graph()),
              run.plan.policy ? describe_policy_run(run.machine, run.plan)
                              : describe_plan(run.workload.graph(), run.machine, run.plan, run.baseline));
+  if (run.estimated) print_notes({describe_estimates(run.profile, run.plan)});
   std::fflush(stdout);
   SessionOptions session_options = arguments.session;
   session_options.validate = arguments.validates();

@@ -28,6 +28,21 @@ nlohmann::json validations_json(const StepLog& log) {
 
 }  // namespace
 
+std::string describe_estimates(const Profile& profile, const Plan& plan) {
+  const std::string made = fmt::format("nothing was measured for long: {} of {} distinct ops have estimated times",
+                                       profile.estimated_ops, profile.distinct_ops);
+  if (plan.migrations.empty()) return made + ", which do not matter where everything fits";
+  return made + "; the first steps measure, and a better plan takes over when it is there";
+}
+
+nlohmann::json figures_json(const Profile& profile, bool estimated) {
+  return {{"estimated", estimated},
+          {"distinct_ops", profile.distinct_ops},
+          {"estimated_ops", profile.estimated_ops},
+          {"in_step_ops", profile.in_step_ops},
+          {"estimated_share", profile.estimated_share}};
+}
+
 Fields summary_fields(const StepLog& log, const TrainSummary& summary, std::optional<Seconds> predicted) {
   Fields fields;
   if (!log.empty()) {

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "sluice/memory/machine.hpp"
+#include "sluice/plan/plan.hpp"
+#include "sluice/profile/profile.hpp"
 #include "sluice/train/training_loop.hpp"
 #include "tools/step_log.hpp"
 
@@ -22,6 +24,11 @@ using Fields = std::vector<std::pair<std::string, std::string>>;
 
 // Step time, stall, loss, validation and the parameters' hash; `predicted`: the step time that the plan promised.
 Fields summary_fields(const StepLog& log, const TrainSummary& summary, std::optional<Seconds> predicted);
+
+// That the plan is made with estimates, of what, and what becomes of it.
+std::string describe_estimates(const Profile& profile, const Plan& plan);
+// What a plan was made with.
+nlohmann::json figures_json(const Profile& profile, bool estimated);
 
 // "done at step 100" and the fields.
 std::string describe_end(const TrainSummary& summary, const Machine& machine, const Fields& fields);

@@ -134,7 +134,7 @@ Result<int> train_sequences(const TrainArguments& arguments) {
   settings.profile = [&](Workload& workload) {
     ProgressLine progress("measuring ops");
     return measure_profile(*workload.compiled, machine, cache,
-                           [&](int measured, int total) { progress.update(measured, total); });
+                           {.on_progress = [&](int done, int total) { progress.update(done, total); }});
   };
   SLUICE_ASSIGN(const TrainingOptions loop, arguments.loop_options(0));
   StepLog log(arguments.losses, false, loop.first_step, loop.end_step);

@@ -84,7 +84,20 @@ bool recall(Machine& machine, const std::string& question, const ProfileCache& c
   return true;
 }
 
+// Its figures never pass for those of a full measurement.
+std::string short_question_of(const Machine& machine) { return "a short look at " + question_of(machine); }
+
 }  // namespace
+
+Result<bool> look_at_machine(Machine& machine, ProfileCache& cache) {
+  if (recall(machine, question_of(machine), cache)) return false;
+  const std::string question = short_question_of(machine);
+  if (recall(machine, question, cache)) return true;
+  SLUICE_RETURN_IF_ERROR(measure_links(machine, ProbeLength::kShort));
+  remember(machine, question, cache);
+  static_cast<void>(cache.save());
+  return true;
+}
 
 Status probe_machine(Machine& machine, ProfileCache& cache, Probe probe) {
   const std::string question = question_of(machine);

@@ -22,9 +22,7 @@ bool run_alike(const Plan& a, const Plan& b) {
 Result<bool> makes_trials(std::string_view planner, const Machine& machine,
                           const std::optional<std::int64_t>& most_steps) {
   if (most_steps && *most_steps == 0) return false;
-  if (has_search(planner)) {
-    return most_steps || std::any_of(machine.tiers.begin() + 1, machine.tiers.end(), std::mem_fn(&Tier::addressable));
-  }
+  if (has_search(planner)) return most_steps || tries_by_itself(planner, machine);
   if (!most_steps) return false;
   std::string searching;
   for (const PlannerEntry& entry : planners()) {
@@ -131,6 +129,11 @@ std::size_t PlanTrials::index_of(const Plan& plan) const {
 bool has_search(std::string_view planner) {
   const PlannerEntry* entry = find_planner(planner);
   return entry != nullptr && entry->search;
+}
+
+bool tries_by_itself(std::string_view planner, const Machine& machine) {
+  return has_search(planner) &&
+         std::any_of(machine.tiers.begin() + 1, machine.tiers.end(), std::mem_fn(&Tier::addressable));
 }
 
 Result<PlannedStart> start_planning(const Workload& workload, const Machine& machine, const Profile& profile,

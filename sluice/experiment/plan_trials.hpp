@@ -115,6 +115,8 @@ Result<PlannedStart> start_planning(const Workload& workload, const Machine& mac
                                     std::shared_ptr<const PlanningWatch> watch = nullptr);
 
 bool has_search(std::string_view planner);
+// Whether it does without being asked for a number of trials.
+bool tries_by_itself(std::string_view planner, const Machine& machine);
 
 // Trains from the beginning until the trials are over, or until `stop` says so, only to find the plan: the parameters
 // are thrown away. Errors as of the session.

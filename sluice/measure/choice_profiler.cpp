@@ -30,7 +30,7 @@ std::vector<OpChoice> all_by(const Graph& graph, const OpChoice& choice) {
 Status measure_choice(CompiledGraph& compiled, const OpChoice& choice, const Machine& alone, ProfileCache& cache,
                       Profile& profile, const ProfileProgress& on_progress, KnownTimes known = KnownTimes::kUse) {
   const auto there = compiled.rescheduled(chosen_step(compiled.graph(), all_by(compiled.graph(), choice)));
-  SLUICE_ASSIGN(Profile times, measure_profile(*there, alone, cache, on_progress, known));
+  SLUICE_ASSIGN(Profile times, measure_profile(*there, alone, cache, {.on_progress = on_progress, .known = known}));
   profile.choices[choice] =
       std::make_shared<OpTimes>(OpTimes{std::move(times.op_seconds), std::move(times.cold_seconds)});
   return {};

@@ -77,15 +77,8 @@ std::vector<void*> HostOpTimer::place(const Op& op) {
 }
 
 Result<Seconds> HostOpTimer::run_cold(OpIndex op) {
-  const Graph& graph = compiled_.graph();
-  const Op& instruction = graph.op(op);
-  const std::vector<void*> operands = place(instruction);
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    const bool input = i < instruction.inputs.size();
-    const TensorId id = input ? instruction.inputs[i] : instruction.outputs[i - instruction.inputs.size()];
-    flush_from_caches(static_cast<const std::byte*>(operands[i]), graph.tensor(id).bytes, threads_);
-  }
-  return time(op, operands);
+  SLUICE_CHECK(rings_.size() == 1, "a timer without a slow ring");
+  return time(op, rings_.front().place_anew(compiled_.graph().op(op)));
 }
 
 Result<Seconds> HostOpTimer::time(OpIndex op, const std::vector<void*>& operands) {
@@ -105,11 +98,12 @@ Result<Seconds> HostOpTimer::time(OpIndex op, const std::vector<void*>& operands
 
 std::unique_ptr<InputSource> make_zero_input() { return std::make_unique<ZeroInput>(); }
 
-Result<std::unique_ptr<OpTimer>> OpTimer::make(CompiledGraph& compiled, int threads, int rings) {
+Result<std::unique_ptr<OpTimer>> OpTimer::make(CompiledGraph& compiled, int threads, int rings, Bytes smallest_ring) {
   if (runs_on_gpu(compiled)) return make_gpu_op_timer(compiled);
   std::vector<ScratchRing> made;
   for (int i = 0; i < rings; ++i) {
-    SLUICE_ASSIGN(ScratchRing ring, ScratchRing::make(compiled.graph(), threads));
+    SLUICE_ASSIGN(ScratchRing ring,
+                  ScratchRing::make(compiled.graph(), threads, std::max(smallest_ring, ScratchRing::kThreeCaches)));
     made.push_back(std::move(ring));
   }
   return std::unique_ptr<OpTimer>(std::make_unique<HostOpTimer>(compiled, threads, std::move(made)));

@@ -19,9 +19,11 @@ inline constexpr OpIndex kOpsBefore = 2;  // run before a timed op, so that it f
 
 class OpTimer {
  public:
-  // `rings` 2: with memory for put_in_slow(). kOutOfSpace when a ring cannot be mapped. `compiled` must outlive it.
-  // Kernels of a GPU are timed there (measure/gpu_op_timer.hpp), with one ring.
-  static Result<std::unique_ptr<OpTimer>> make(CompiledGraph& compiled, int threads, int rings = 1);
+  // `rings` 2: with memory for put_in_slow(); each of them at least as large as `smallest_ring` and as
+  // ScratchRing::kThreeCaches. kOutOfSpace when a ring cannot be mapped. `compiled` must outlive it. Kernels of a GPU are
+  // timed there (measure/gpu_op_timer.hpp), with one ring.
+  static Result<std::unique_ptr<OpTimer>> make(CompiledGraph& compiled, int threads, int rings = 1,
+                                               Bytes smallest_ring = 0);
   OpTimer() = default;
   virtual ~OpTimer() = default;
   OpTimer(const OpTimer&) = delete;

@@ -4,155 +4,235 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
+#include "sluice/base/clock.hpp"
 #include "sluice/measure/op_timer.hpp"
+#include "sluice/profile/op_estimate.hpp"
 
 namespace sluice {
 namespace {
 
-constexpr int kEnoughPasses = 3;
 constexpr std::size_t kEnoughSamples = 5;
 constexpr std::size_t kEnoughLongSamples = 3;
-constexpr Seconds kOpRarelyRepeated = 0.1;
-constexpr int kMostBatches = 3;  // of samples, while they are noisy
+constexpr Seconds kOpRarelyRepeated = 0.01;
+constexpr std::size_t kMostOfEach = 2;  // ops of one signature that are run in a pass
+constexpr int kMostBatches = 3;         // of samples, while they are noisy
+constexpr Bytes kRingOfCaches = 8;      // of what a working set can count on: an eighth of all
+constexpr double kRunsOfAnOp = 8;       // warming up, samples, and as part of what runs before others
 
-struct OpSamples {
-  std::vector<Seconds> warm;
-  std::vector<Seconds> cold;  // as many
+// The ops of one signature.
+struct OpTask {
+  std::string signature;
+  std::vector<OpIndex> ops = {};              // the first ones
+  int count = 0;                              // of all
+  Seconds estimate = 0;                       // of one
+  std::vector<Seconds> warm = {}, cold = {};  // of this batch
+  std::optional<OpMeasurement> kept = {};     // with the least medians so far
+
+  OpIndex first() const { return ops.front(); }
+  Seconds in_step() const { return count * estimate; }
+  bool enough() const {
+    if (warm.empty()) return false;
+    return warm.size() >= (std::ranges::min(warm) > kOpRarelyRepeated ? kEnoughLongSamples : kEnoughSamples);
+  }
 };
-using Samples = std::map<std::string, OpSamples>;  // by signature, what the cache does not know
-
-bool enough(const std::vector<Seconds>& samples, int passes) {
-  if (passes < kEnoughPasses) return false;
-  const bool is_long = *std::min_element(samples.begin(), samples.end()) > kOpRarelyRepeated;
-  return samples.size() >= (is_long ? kEnoughLongSamples : kEnoughSamples);
-}
+using OpTasks = std::vector<OpTask*>;
 
 class StepMeasurement {
  public:
-  StepMeasurement(CompiledGraph& compiled, std::vector<std::string> signatures, Samples wanted)
-      : compiled_(compiled), signatures_(std::move(signatures)), samples_(std::move(wanted)) {}
-
-  Status measure(int threads, const ProfileProgress& on_progress) {
-    SLUICE_ASSIGN(timer_, OpTimer::make(compiled_, threads));
-    SLUICE_RETURN_IF_ERROR(run_pass());  // warms up
-    for (int batch = 0; batch < kMostBatches; ++batch) {
-      SLUICE_RETURN_IF_ERROR(run_batch(on_progress));
-      keep_shorter();
-      if (noise() <= kNoise) return {};
-    }
-    spdlog::warn("op times differ by {:.0f} % from sample to sample: something else keeps this machine busy",
-                 100 * noise());
-    return {};
+  StepMeasurement(CompiledGraph& compiled, const Machine& machine, ProfileCache& cache, const Profiling& profiling)
+      : compiled_(compiled), graph_(compiled.graph()), machine_(machine), cache_(cache), profiling_(profiling) {
+    find_tasks();
   }
 
-  const std::map<std::string, OpMeasurement>& measurements() const { return measurements_; }
+  // How many ops were measured; they are in the cache then.
+  Result<int> measure() {
+    if (worth_measuring().empty()) return 0;
+    SLUICE_ASSIGN(timer_, OpTimer::make(compiled_, machine_.threads, 1, kRingOfCaches * machine_.cache_bytes));
+    begin_ = Clock::now();
+    if (limited()) SLUICE_RETURN_IF_ERROR(measure_one_of_each_kind());
+    const OpTasks chosen = within_time(worth_measuring());
+    if (!chosen.empty()) SLUICE_RETURN_IF_ERROR(measure_in_passes(chosen));
+    int measured = 0;
+    for (const OpTask& task : tasks_) {
+      if (task.kept) cache_.put_op(task.signature, *task.kept);
+      measured += task.kept ? 1 : 0;
+    }
+    return measured;
+  }
 
  private:
-  Status run_batch(const ProfileProgress& on_progress) {
-    for (auto& [signature, samples] : samples_) samples = {};
-    done_.clear();
-    for (int passes = 1; done_.size() < samples_.size(); ++passes) {
-      SLUICE_RETURN_IF_ERROR(run_pass());
-      for (const auto& [signature, samples] : samples_) {
-        if (enough(samples.warm, passes)) done_.insert(signature);
-      }
-      if (on_progress) on_progress(static_cast<int>(done_.size()), static_cast<int>(samples_.size()));
+  bool limited() const { return profiling_.most_seconds < kWithoutLimit; }
+  Seconds left() const { return profiling_.most_seconds - seconds_since(begin_); }
+  bool over() const { return left() <= 0; }
+  OpWork work(const OpTask& task) const { return work_of(graph_, graph_.op(task.first())); }
+
+  bool knows(const OpTask& task) const {
+    const std::optional<OpMeasurement> known = cache_.find_op(task.signature);
+    return known && known->sound() && profiling_.known == KnownTimes::kUse &&
+           (!profiling_.cold || known->cold.samples > 0);
+  }
+
+  void find_tasks() {
+    std::map<std::string, std::size_t> places;
+    for (OpIndex op = 0; op < graph_.op_count(); ++op) {
+      std::string signature = op_signature(graph_, graph_.op(op));
+      const auto [place, is_new] = places.try_emplace(signature, tasks_.size());
+      if (is_new) tasks_.push_back({.signature = std::move(signature)});
+      OpTask& task = tasks_[place->second];
+      ++task.count;
+      if (task.ops.size() < kMostOfEach) task.ops.push_back(op);
     }
+    estimate();
+  }
+
+  void estimate() {
+    std::map<std::string, OpMeasurement> known = cache_.ops();
+    for (const OpTask& task : tasks_) {
+      if (task.kept) known[task.signature] = *task.kept;
+    }
+    const OpEstimator estimator(machine_, known);
+    for (OpTask& task : tasks_) {
+      const auto found = known.find(task.signature);
+      task.estimate = found != known.end() ? found->second.warm.median
+                                           : estimator.seconds(graph_.op(task.first()).kind, work(task));
+    }
+  }
+
+  // What is not known, the largest part of the step first, and without the smallest where time is short.
+  OpTasks worth_measuring() {
+    OpTasks unknown;
+    Seconds step = 0;
+    for (OpTask& task : tasks_) {
+      step += task.in_step();
+      if (!knows(task)) unknown.push_back(&task);
+    }
+    std::ranges::stable_sort(unknown, std::ranges::greater{}, &OpTask::in_step);
+    for (Seconds small = 0; limited() && !unknown.empty(); unknown.pop_back()) {
+      small += unknown.back()->in_step();
+      if (small > kSmallShare * step) break;
+    }
+    return unknown;
+  }
+
+  Status measure_one_of_each_kind() {
+    std::set<OpKind> kinds;
+    for (OpTask* task : worth_measuring()) {
+      if (over() && !kinds.empty()) break;
+      if (!kinds.insert(graph_.op(task->first()).kind).second) continue;
+      SLUICE_RETURN_IF_ERROR(timer_->run(task->first()));  // makes its kernel
+      SLUICE_ASSIGN(const Seconds seconds, timer_->run_behind_others(task->first()));
+      task->kept = {.warm = summarize({seconds}), .work = work(*task)};
+    }
+    estimate();
     return {};
   }
 
-  void keep_shorter() {
-    for (const auto& [signature, samples] : samples_) {
-      const OpMeasurement now{summarize(samples.warm), summarize(samples.cold)};
-      OpMeasurement& kept = measurements_.try_emplace(signature, now).first->second;
-      if (now.warm.median < kept.warm.median) kept.warm = now.warm;
-      if (now.cold.median < kept.cold.median) kept.cold = now.cold;
+  OpTasks within_time(const OpTasks& wanted) const {
+    OpTasks chosen;
+    Seconds needed = 0;
+    for (OpTask* task : wanted) {
+      needed += kRunsOfAnOp * static_cast<double>(task->ops.size()) * task->estimate;
+      if (needed > left()) break;
+      chosen.push_back(task);
     }
+    return chosen;
+  }
+
+  Status measure_in_passes(const OpTasks& chosen) {
+    SLUICE_RETURN_IF_ERROR(run_pass(chosen, false));  // warms up
+    for (int batch = 0; batch < kMostBatches; ++batch) {
+      for (OpTask* task : chosen) task->warm.clear(), task->cold.clear();
+      while (!over() && !std::ranges::all_of(chosen, &OpTask::enough)) {
+        SLUICE_RETURN_IF_ERROR(run_pass(chosen, true));
+      }
+      for (OpTask* task : chosen) keep_shorter(*task);
+      if (over() || noise(chosen) <= kNoise) return {};
+    }
+    spdlog::warn("op times differ by {:.0f} % from sample to sample: something else keeps this machine busy",
+                 100 * noise(chosen));
+    return {};
+  }
+
+  // In step order, each op behind those before it. One that is timed cold leaves its operands in the caches as it did
+  // when it was timed warm, for the ops behind it.
+  Status run_pass(const OpTasks& chosen, bool counts) {
+    std::map<OpIndex, OpTask*> at;
+    for (OpTask* task : chosen) {
+      if (task->enough()) continue;
+      for (const OpIndex op : task->ops) at.emplace(op, task);
+    }
+    OpIndex next = 0;  // first op not yet run in this pass
+    for (const auto& [op, task] : at) {
+      if (over()) return {};
+      for (next = std::max(next, op - kOpsBefore); next < op; ++next) SLUICE_RETURN_IF_ERROR(timer_->run(next));
+      SLUICE_ASSIGN(const Seconds warm, timer_->run(op));
+      next = op + 1;
+      if (!counts) continue;
+      task->warm.push_back(warm);
+      if (!profiling_.cold) continue;
+      SLUICE_ASSIGN(const Seconds cold, timer_->run_cold(op));
+      task->cold.push_back(cold);
+    }
+    if (profiling_.on_progress) show_progress(chosen);
+    return {};
+  }
+
+  void keep_shorter(OpTask& task) const {
+    if (task.warm.empty()) return;
+    OpMeasurement now{.warm = summarize(task.warm), .work = work(task)};
+    if (!task.cold.empty()) now.cold = summarize(task.cold);
+    if (!task.kept || !task.kept->sound()) {  // or what was run to tell others from
+      task.kept = now;
+      return;
+    }
+    if (now.warm.median < task.kept->warm.median) task.kept->warm = now.warm;
+    if (now.cold.median < task.kept->cold.median) task.kept->cold = now.cold;
   }
 
   // By how much the medians of this batch are above the shortest samples, over the step.
-  double noise() const {
-    Seconds medians = 0;
-    Seconds shortest = 0;
-    for (const std::string& signature : signatures_) {
-      const auto found = samples_.find(signature);
-      if (found == samples_.end()) continue;
-      const Timing timing = summarize(found->second.warm);
-      medians += timing.median;
-      shortest += timing.min;
+  static double noise(const OpTasks& chosen) {
+    Seconds medians = 0, shortest = 0;
+    for (const OpTask* task : chosen) {
+      const Timing timing = summarize(task->warm);
+      medians += task->count * timing.median;
+      shortest += task->count * timing.min;
     }
     return medians / shortest - 1;
   }
 
-  // The samples that an op still needs; nullptr when it has enough.
-  OpSamples* wanted(OpIndex op) {
-    const std::string& signature = signatures_[static_cast<std::size_t>(op)];
-    const auto found = samples_.find(signature);
-    return found == samples_.end() || done_.contains(signature) ? nullptr : &found->second;
-  }
-
-  // An op timed cold leaves its operands in the caches as it did when it was timed warm, for the ops behind it.
-  Status run_pass() {
-    OpIndex next = 0;  // first op not yet run in this pass
-    for (OpIndex op = 0; op < compiled_.graph().op_count(); ++op) {
-      OpSamples* const samples = wanted(op);
-      if (samples == nullptr) continue;
-      for (next = std::max(next, op - kOpsBefore); next < op; ++next) SLUICE_RETURN_IF_ERROR(timer_->run(next));
-      SLUICE_ASSIGN(const Seconds warm, timer_->run(op));
-      SLUICE_ASSIGN(const Seconds cold, timer_->run_cold(op));
-      samples->warm.push_back(warm);
-      samples->cold.push_back(cold);
-      next = op + 1;
+  void show_progress(const OpTasks& chosen) const {
+    std::size_t samples = 0, wanted = 0;
+    for (const OpTask* task : chosen) {
+      const std::size_t enough = task->enough() ? task->warm.size() : kEnoughSamples;
+      samples += task->warm.size();
+      wanted += enough;
     }
-    return {};
+    profiling_.on_progress(static_cast<int>(samples), static_cast<int>(wanted));
   }
 
   CompiledGraph& compiled_;
-  std::vector<std::string> signatures_;  // by OpIndex
-  Samples samples_;                      // of this batch
-  std::set<std::string> done_;           // of this batch
-  std::map<std::string, OpMeasurement> measurements_;
+  const Graph& graph_;
+  const Machine& machine_;
+  ProfileCache& cache_;
+  const Profiling& profiling_;
+  Clock::time_point begin_ = Clock::now();
+  std::vector<OpTask> tasks_;
   std::unique_ptr<OpTimer> timer_;
 };
-
-Profile profile_from(const ProfileCache& cache, const Graph& graph, const Machine& machine,
-                     const std::vector<std::string>& signatures) {
-  Profile profile;
-  profile.graph_fingerprint = graph.fingerprint();
-  profile.compute_fingerprint = machine.compute_fingerprint();
-  for (const std::string& signature : signatures) {
-    const OpMeasurement known = cache.find_op(signature).value();
-    profile.op_seconds.push_back(known.warm.median);
-    profile.cold_seconds.push_back(known.cold.median);
-  }
-  profile.distinct_ops = static_cast<int>(std::set(signatures.begin(), signatures.end()).size());
-  profile.placements = known_placements(graph, machine, cache);
-  return profile;
-}
 
 }  // namespace
 
 Result<Profile> measure_profile(CompiledGraph& compiled, const Machine& machine, ProfileCache& cache,
-                                const ProfileProgress& on_progress, KnownTimes known) {
-  const Graph& graph = compiled.graph();
-  std::vector<std::string> signatures;
-  Samples wanted;
-  for (const Op& op : graph.ops()) {
-    signatures.push_back(op_signature(graph, op));
-    if (known == KnownTimes::kReplace || !cache.find_op(signatures.back())) wanted[signatures.back()];
-  }
-  const auto measured = static_cast<int>(wanted.size());
-  spdlog::debug("op times of {}: {} distinct ops to measure, the rest from {}", graph.name, measured,
-                cache.path().string());
+                                const Profiling& profiling) {
+  SLUICE_ASSIGN(const int measured, StepMeasurement(compiled, machine, cache, profiling).measure());
+  spdlog::debug("op times of {}: {} distinct ops measured", compiled.graph().name, measured);
   if (measured > 0) {
-    StepMeasurement measurement(compiled, signatures, std::move(wanted));
-    SLUICE_RETURN_IF_ERROR(measurement.measure(machine.threads, on_progress));
-    for (const auto& [signature, measured_op] : measurement.measurements()) cache.put_op(signature, measured_op);
     if (const Status saved = cache.save(); !saved.ok()) spdlog::warn(saved.error().message);
   }
-  Profile profile = profile_from(cache, graph, machine, signatures);
+  Profile profile = known_profile(compiled.graph(), machine, cache);
   profile.measured_ops = measured;
   return profile;
 }

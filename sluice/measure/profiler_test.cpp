@@ -44,20 +44,21 @@ class ProfilerTest : public ::testing::Test {
 TEST_F(ProfilerTest, MeasuresEveryOp) {
   testing::MixingGraph compiled(three_small_ops(), {.op_seconds = 2e-3, .failing_op = {}});
   ProfileCache cache = open_cache();
-  int last_measured = 0;
+  int last_done = 0;
   int last_total = 0;
-  const auto profile = measure_profile(compiled, machine_, cache, [&](int measured, int total) {
-    last_measured = measured;
+  const auto show = [&](int done, int total) {
+    last_done = done;
     last_total = total;
-  });
+  };
+  const auto profile = measure_profile(compiled, machine_, cache, {.on_progress = show, .cold = true});
   ASSERT_TRUE(profile.ok());
   EXPECT_EQ(profile->graph_fingerprint, compiled.graph().fingerprint());
   EXPECT_EQ(profile->compute_fingerprint, machine_.compute_fingerprint());
   ASSERT_EQ(profile->op_seconds.size(), 3u);
   for (const Seconds seconds : profile->op_seconds) EXPECT_GE(seconds, 2e-3);
   EXPECT_EQ(profile->op_seconds[0], profile->op_seconds[1]) << "one signature, one time";
-  EXPECT_EQ(last_measured, 2);
-  EXPECT_EQ(last_total, 2);
+  EXPECT_GE(last_done, 10) << "samples";
+  EXPECT_EQ(last_total, last_done);
   const auto measured = cache.find_op(op_signature(compiled.graph(), compiled.graph().op(2)));
   for (const Timing& timing : {measured->warm, measured->cold}) {
     EXPECT_GE(timing.samples, 5);
@@ -77,7 +78,7 @@ TEST_F(ProfilerTest, MeasuresNothingBesideTheOp) {
   for (int attempt = 0; attempt < 10; ++attempt) {  // what else runs here only ever makes a sample longer
     testing::MixingGraph compiled(three_small_ops(), {.op_seconds = kOp, .failing_op = {}});
     ProfileCache cache = open_cache();
-    ASSERT_TRUE(measure_profile(compiled, machine_, cache).ok());
+    ASSERT_TRUE(measure_profile(compiled, machine_, cache, {.cold = true}).ok());
     const auto measured = cache.find_op(op_signature(compiled.graph(), compiled.graph().op(2)));
     longest = std::max(measured->warm.min, measured->cold.min);
     if (longest < 2 * kOp) break;
@@ -107,7 +108,7 @@ TEST_F(ProfilerTest, KnownTimesAreReplacedWhenAsked) {
   ProfileCache cache = open_cache();
   ASSERT_TRUE(measure_profile(compiled, machine_, cache).ok());
   testing::MixingGraph slower(three_small_ops(), {.op_seconds = 2e-3, .failing_op = {}});
-  const auto again = measure_profile(slower, machine_, cache, {}, KnownTimes::kReplace);
+  const auto again = measure_profile(slower, machine_, cache, {.known = KnownTimes::kReplace});
   ASSERT_TRUE(again.ok());
   EXPECT_EQ(again->measured_ops, 2);
   for (const Seconds seconds : again->op_seconds) EXPECT_GE(seconds, 2e-3);
@@ -115,16 +116,71 @@ TEST_F(ProfilerTest, KnownTimesAreReplacedWhenAsked) {
   EXPECT_GE(kept.find_op(op_signature(slower.graph(), slower.graph().op(2)))->warm.median, 2e-3);
 }
 
-// A batch is three passes over both signatures, of which one has two ops, and two more over the other, each behind two
-// ops; every timed op is run warm and cold.
+// Without a limit nothing is run to tell others from. A batch is three passes over both signatures, of which one has two
+// ops, and two more over the other, each behind two ops.
 TEST_F(ProfilerTest, ANoisyMomentIsMeasuredThreeTimesAndNoMore) {
   testing::MixingGraph compiled(three_small_ops(), {.op_seconds = 1e-3, .failing_op = {}, .uneven = true});
   ProfileCache cache = open_cache();
-  const auto profile = measure_profile(compiled, machine_, cache);
-  ASSERT_TRUE(profile.ok());
-  const int pass = 3 * 2;
-  const int batch = 3 * pass + 2 * (2 + 2);
+  ASSERT_TRUE(measure_profile(compiled, machine_, cache, {.most_seconds = kWithoutLimit}).ok());
+  const int pass = 3;
+  const int batch = 3 * pass + 2 * (2 + 1);
   EXPECT_EQ(compiled.ops_run(), pass + 3 * batch);
+}
+
+TEST_F(ProfilerTest, ColdTimesAreMeasuredWhereTheyAreWanted) {
+  testing::MixingGraph compiled(three_small_ops());
+  ProfileCache cache = open_cache();
+  EXPECT_TRUE(measure_profile(compiled, machine_, cache)->cold_seconds.empty());
+  const Profile cold = measure_profile(compiled, machine_, cache, {.cold = true}).value();
+  EXPECT_EQ(cold.cold_seconds.size(), 3U);
+  EXPECT_EQ(cold.measured_ops, 2) << "again, with cold times";
+  EXPECT_EQ(measure_profile(compiled, machine_, cache, {.cold = true})->measured_ops, 0);
+}
+
+// A thousand relus of growing size: one is run, and the others are told from it.
+TEST_F(ProfilerTest, WhatThereIsNoTimeForIsToldFromOthersOfItsKind) {
+  Graph graph;
+  for (std::int64_t i = 1; i <= 1000; ++i) {
+    Tensor tensor;
+    tensor.shape = {1000 * i};
+    Op op;
+    op.name = "relu" + std::to_string(i);
+    op.kind = OpKind::kRelu;
+    op.inputs = {graph.add_tensor(tensor)};
+    op.outputs = {graph.add_tensor(tensor)};
+    graph.add_op(op);
+  }
+  testing::MixingGraph compiled(graph, {.op_seconds = 0.02, .failing_op = {}});
+  ProfileCache cache = open_cache();
+  const Profile profile = measure_profile(compiled, machine_, cache, {.most_seconds = 0.1}).value();
+  EXPECT_LT(compiled.ops_run(), 20);
+  EXPECT_GE(profile.measured_ops, 1);
+  EXPECT_GE(profile.estimated_ops, 990);
+  EXPECT_GE(profile.op_seconds[999], 0.02);
+  EXPECT_NEAR(profile.op_seconds[499], profile.op_seconds[999] / 2, 0.1 * profile.op_seconds[999]);
+}
+
+// Ninety small ops beside one that takes nearly all of the step.
+TEST_F(ProfilerTest, TheSmallestAreNotMeasuredWhereTimeIsShort) {
+  Graph graph;
+  for (std::int64_t i = 1; i <= 90; ++i) {
+    Tensor tensor;
+    tensor.shape = {i == 1 ? 500'000 : i};
+    Op op;
+    op.kind = OpKind::kRelu;
+    op.inputs = {graph.add_tensor(tensor)};
+    op.outputs = {graph.add_tensor(tensor)};
+    graph.add_op(op);
+  }
+  testing::MixingGraph compiled(graph);
+  ProfileCache cache = open_cache();
+  const Profile profile = measure_profile(compiled, machine_, cache).value();
+  EXPECT_EQ(profile.measured_ops, 1);
+  EXPECT_EQ(profile.estimated_ops, 89);
+  EXPECT_LT(profile.estimated_share, kSmallShare);
+  const int ops_run = compiled.ops_run();
+  EXPECT_EQ(measure_profile(compiled, machine_, cache)->measured_ops, 0);
+  EXPECT_EQ(compiled.ops_run(), ops_run) << "nor by the next run";
 }
 
 TEST_F(ProfilerTest, NamesTheOpThatFails) {

@@ -1,5 +1,7 @@
 #include "sluice/measure/scratch_ring.hpp"
 
+#include <immintrin.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -14,6 +16,7 @@ namespace sluice {
 namespace {
 
 constexpr Bytes kNoPlace = -1;
+constexpr Bytes kStreamedWord = 8;
 
 Bytes room_of(const Graph& graph, const Op& op) {
   Bytes room = 0;
@@ -88,6 +91,11 @@ std::vector<void*> ScratchRing::place(const Op& op) {
   return pointers;
 }
 
+std::vector<void*> ScratchRing::place_anew(const Op& op) {
+  for (const TensorId tensor : distinct_operands(op)) position_[static_cast<std::size_t>(tensor)] = kNoPlace;
+  return place(op);
+}
+
 // Or one would find that there are no gradients yet, or that they are not finite, and do nothing.
 void ScratchRing::let_updates_run(const Op& op, std::span<void* const> operands) {
   if (op.attributes.delayed) *static_cast<float*>(operands[op.inputs.size() - 1]) = 1;
@@ -102,7 +110,7 @@ void ScratchRing::place_tensor(TensorId id) {
   position_[static_cast<std::size_t>(id)] = cursor_;
   // Floats of some kind are there already, and touching them would make cold data warm.
   if (tensor.dtype != DType::kF32) {
-    clear(arena_.data() + cursor_ % arena_.bytes(), tensor.bytes);
+    clear_past_caches(arena_.data() + cursor_ % arena_.bytes(), tensor.bytes);
   }
   cursor_ += stored_bytes(tensor);
 }
@@ -113,6 +121,15 @@ void ScratchRing::clear_integers(const Op& op, std::span<void* const> operands) 
     if (tensor.dtype == DType::kF32) continue;
     clear(operands[op.inputs.size() + i], tensor.bytes);
   }
+}
+
+// So that what was cold stays cold.
+void ScratchRing::clear_past_caches(void* memory, Bytes bytes) const {
+  if (on_gpu_) return clear(memory, bytes);
+  auto* const words = static_cast<long long*>(memory);
+  for (Bytes i = 0; i < bytes / kStreamedWord; ++i) _mm_stream_si64(words + i, 0);
+  std::memset(words + bytes / kStreamedWord, 0, static_cast<std::size_t>(bytes % kStreamedWord));
+  _mm_sfence();
 }
 
 void ScratchRing::clear(void* memory, Bytes bytes) const {

@@ -4,7 +4,7 @@
 // Tensors are placed one behind the other in a ring. A tensor keeps its place until the ring comes round to it. So an
 // op finds what the ops just before it wrote, in the same place, perhaps still in a cache. What was written long before
 // comes from a place that was last touched a whole ring ago, and so from memory. The ring is a few times larger than
-// the caches, or as large as the largest op.
+// the caches, or as large as the largest op: going round it once makes them cold.
 //
 // Contents: at first normal floats, and zeros in integer tensors. Ops leave there the floats that they compute. These
 // soon mean nothing, so whoever times ops must keep denormals from slowing them. Integers become zeros again after each
@@ -35,6 +35,9 @@ class ScratchRing {
   // Pointers to the operands of `op`, inputs then outputs, disjoint but for operands that are the same tensor.
   std::vector<void*> place(const Op& op);
 
+  // The same where nobody has been for a whole ring: no operand is in a cache.
+  std::vector<void*> place_anew(const Op& op);
+
   // Puts zeros back into the integer tensors that `op` has written at `operands`.
   void clear_integers(const Op& op, std::span<void* const> operands) const;
 
@@ -45,6 +48,7 @@ class ScratchRing {
   static void let_updates_run(const Op& op, std::span<void* const> operands);
   void place_tensor(TensorId tensor);
   void clear(void* memory, Bytes bytes) const;
+  void clear_past_caches(void* memory, Bytes bytes) const;
 
   const Graph* graph_;
   Arena arena_;

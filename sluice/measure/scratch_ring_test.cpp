@@ -112,6 +112,22 @@ TEST(ScratchRing, WhatWasWrittenLongAgoIsPlacedAnew) {
   EXPECT_NE(operands[0], operands[1]);
 }
 
+TEST(ScratchRing, WhatIsPlacedAnewLiesWhereNobodyHasBeenForAWholeRing) {
+  const Graph graph = chain(1, kRing / 8);
+  auto ring = ScratchRing::make(graph, 1, kRing);
+  ASSERT_TRUE(ring.ok());
+  const std::vector<void*> first = ring->place(graph.op(0));
+  std::vector<void*> all = first;
+  for (int turn = 0; turn < 3; ++turn) {
+    const std::vector<void*> anew = ring->place_anew(graph.op(0));
+    EXPECT_EQ(ring->place(graph.op(0)), anew) << "and is there from then on";
+    all.insert(all.end(), anew.begin(), anew.end());
+  }
+  std::ranges::sort(all);
+  EXPECT_EQ(std::ranges::adjacent_find(all), all.end()) << "eight tensors fill the ring";
+  EXPECT_EQ(ring->place_anew(graph.op(0)), first);
+}
+
 TEST(ScratchRing, StartsWithOrdinaryFloats) {
   const Graph graph = chain(1, kRing / 2);
   auto ring = ScratchRing::make(graph, 1, kRing);

@@ -27,8 +27,9 @@ BytesPerSecond left_beside(BytesPerSecond alone, BytesPerSecond shared, BytesPer
   return alone - std::min(1.0, rate / most) * (alone - shared);
 }
 
-Status measure_file_tier(Machine& machine, const std::vector<LinkId>& links) {
-  SLUICE_ASSIGN(const std::vector<FileLinkFigures> figures, measure_file_links(machine, links));
+Status measure_file_tier(Machine& machine, const std::vector<LinkId>& links, ProbeLength length) {
+  const FileProbing& how = length == ProbeLength::kFull ? kFullFileProbing : kShortFileProbing;
+  SLUICE_ASSIGN(const std::vector<FileLinkFigures> figures, measure_file_links(machine, links, how));
   const auto link = [&](std::size_t i) -> Link& { return machine.links[static_cast<std::size_t>(links[i])]; };
   for (std::size_t i = 0; i < links.size(); ++i) {
     link(i).request_bytes = figures[i].request_bytes;
@@ -68,7 +69,8 @@ Status measure_numa_tiers(Machine& machine) {
 }
 
 // Lanes that copy do so with the processors and the memory that compute uses.
-Status measure_copies(Machine& machine, const std::vector<LinkId>& links) {
+Status measure_copies(Machine& machine, const std::vector<LinkId>& links, ProbeLength length) {
+  constexpr int kRounds = 5, kShortRounds = 2;
   const auto link = [&](std::size_t i) -> Link& { return machine.links[static_cast<std::size_t>(links[i])]; };
   const auto is_inward = [&](std::size_t i) { return link(i).to == kFastTier; };
   const Tier& slow = machine.tier(is_inward(0) ? link(0).from : link(0).to);
@@ -77,7 +79,8 @@ Status measure_copies(Machine& machine, const std::vector<LinkId>& links) {
     (is_inward(i) ? emulated.inward : emulated.outward) = held_bandwidth(link(i));
   }
   SLUICE_ASSIGN(const CopyBesideCompute measured,
-                measure_copy_beside_compute(slow, machine.tier(kFastTier), machine.threads, emulated));
+                measure_copy_beside_compute(slow, machine.tier(kFastTier), machine.threads, emulated,
+                                            length == ProbeLength::kFull ? kRounds : kShortRounds));
   const auto lane = [&](std::size_t i) { return is_inward(i) ? measured.inward : measured.outward; };
   for (std::size_t i = 0; i < links.size(); ++i) {
     impose(link(i), lane(i).alone, link(i).latency);
@@ -95,11 +98,11 @@ bool touches(const Machine& machine, const Link& link, bool TierTraits::*trait) 
   return (*machine.tier(link.from).kind).*trait || (*machine.tier(link.to).kind).*trait;
 }
 
-Status measure_link(Machine& machine, const std::vector<LinkId>& links) {
+Status measure_link(Machine& machine, const std::vector<LinkId>& links, ProbeLength length) {
   const Link& link = machine.link(links.front());
-  if (touches(machine, link, &TierTraits::in_file)) return measure_file_tier(machine, links);
+  if (touches(machine, link, &TierTraits::in_file)) return measure_file_tier(machine, links, length);
   if (touches(machine, link, &TierTraits::device_reaches)) return measure_gpu_links(machine, links);
-  return measure_copies(machine, links);
+  return measure_copies(machine, links, length);
 }
 
 Status measure_fast_memory(Machine& machine) {
@@ -124,14 +127,14 @@ Seconds usual_probe_seconds(const Machine& machine) {
   return seconds;
 }
 
-Status measure_links(Machine& machine) {
+Status measure_links(Machine& machine, ProbeLength length) {
   SLUICE_RETURN_IF_ERROR(measure_fast_memory(machine));
   SLUICE_RETURN_IF_ERROR(measure_numa_tiers(machine));
   for (LinkId id = 0; id < static_cast<LinkId>(machine.links.size()); ++id) {
     const auto back = machine.link_back(id);
     if (back && *back < id) continue;  // measured with the link back
     if (joins_slow_tiers(machine.link(id))) continue;
-    SLUICE_RETURN_IF_ERROR(measure_link(machine, back ? std::vector{id, *back} : std::vector{id}));
+    SLUICE_RETURN_IF_ERROR(measure_link(machine, back ? std::vector{id, *back} : std::vector{id}, length));
   }
   for (Link& link : machine.links) {
     if (joins_slow_tiers(link)) link = link_of_owned_memory(machine, link.from, link.to);

@@ -7,7 +7,8 @@
 //                          depth that reach it, and what transfers cost compute
 //   between a file and memory of a processor's own   not measured: as between the file and the fast tier, both DRAM
 //
-// Takes about 10 s and, for a file tier, 1 GiB of it (probe_memory.hpp and probe_file.hpp say how). A throttled link
+// Takes about 10 s and, for a file tier, 1 GiB of it (probe_memory.hpp and probe_file.hpp say how); a short look takes
+// one or two seconds and an eighth of the file, and may take the burst of a cache for what a disk does. A throttled link
 // (and so every emulated one) keeps its bandwidth, or gets the measured one where the hardware cannot reach it: a
 // throttle only slows down. Pass a fresh Machine: figures that were once lowered are not raised again.
 #pragma once
@@ -17,7 +18,9 @@
 
 namespace sluice {
 
-Status measure_links(Machine& machine);
+enum class ProbeLength { kFull, kShort };
+
+Status measure_links(Machine& machine, ProbeLength length = ProbeLength::kFull);
 
 // About how long that takes on an idle machine: by its tiers and links.
 Seconds usual_probe_seconds(const Machine& machine);

@@ -18,7 +18,6 @@
 namespace sluice {
 namespace {
 
-constexpr int kBesideRounds = 5;
 constexpr Seconds kPieceTime = 2e-3;  // of a lane at most: a load takes fifteen times as long, and whole pieces count
 constexpr Seconds kPatience = 3;      // no round begins later: on a busy machine barriers take for ever
 
@@ -138,14 +137,14 @@ struct LaneRounds {
 }  // namespace
 
 Result<CopyBesideCompute> measure_copy_beside_compute(const Tier& slow, const Tier& fast, int threads,
-                                                      const EmulatedCopies& emulated) {
+                                                      const EmulatedCopies& emulated, int rounds) {
   SLUICE_ASSIGN(const ProbeArenas arenas, map_probe_arenas(slow, fast, threads));
   ComputeLoad load(threads);
   const Copies copies(arenas, threads, emulated);
   LaneRounds inward, outward;
   Seconds alone = load.seconds();
   const auto begin = Clock::now();
-  for (int round = 0; round < kBesideRounds; ++round) {
+  for (int round = 0; round < rounds; ++round) {
     if (round > 0 && Clock::now() - begin > to_duration(kPatience)) break;
     alone = std::min(alone, load.seconds());
     const Beside in = copies.run_beside(load, kInward);

@@ -3,7 +3,7 @@
 // Where the compute threads take every processor, they make the lanes' copies themselves between two ops
 // (shared_copy_engine.hpp). Where they leave one free, lanes copy there, and only the memory and the caches are shared.
 // So the load is a loop of parallel regions as short as ops are, with help for the lanes between the regions. What the
-// lanes' bytes cost is how much longer the loop takes beside lanes that copy without a pause. There are five rounds:
+// lanes' bytes cost is how much longer the loop takes beside lanes that copy without a pause. There are five rounds (or two, for a short look):
 // alone (the shortest counts, because others' work only slows down), beside each lane, beside both (medians). Lanes of
 // an emulated memory hold their copiers here as they do in a step.
 #pragma once
@@ -31,8 +31,8 @@ struct EmulatedCopies {
   BytesPerSecond outward = 0;
 };
 
-// Takes about a second and a half, and as much memory of each tier as measure_memory().
+// Takes about a third of a second a round, and as much memory of each tier as measure_memory().
 Result<CopyBesideCompute> measure_copy_beside_compute(const Tier& slow, const Tier& fast, int threads,
-                                                      const EmulatedCopies& emulated);
+                                                      const EmulatedCopies& emulated, int rounds);
 
 }  // namespace sluice

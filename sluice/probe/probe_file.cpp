@@ -24,15 +24,12 @@ constexpr Bytes kTransferBytes = 4 * kMiB;  // most of the bytes of a step are i
 constexpr Bytes kSmallTransfer = 256 * kKiB;
 constexpr std::array<Requests, 6> kRequests{
     {{4 * kMiB, 2}, {2 * kMiB, 2}, {2 * kMiB, 4}, {kMiB, 2}, {kMiB, 4}, {kMiB, 8}}};  // 8 MiB are under way
+constexpr Requests kUsualRequests{2 * kMiB, 4};                                       // where nobody chooses
 constexpr Seconds kTrial = 0.1;
 constexpr Seconds kSearch = 0.7;  // a slow disk gets fewer combinations tried, not a longer wait
 constexpr double kAsGood = 0.93;  // of the best bandwidth
-constexpr Seconds kFileWindow = 0.5;
 constexpr std::size_t kSteadyWindows = 3;
 constexpr double kSteady = 0.1;  // the windows' rates differ by no more
-constexpr int kMostWindows = 8;
-constexpr int kMostWindowsAlone = 4;  // the caches are full by then
-constexpr Seconds kAlone = 0.3;       // beyond the periods of 0.1 s in which hosts share out their processors
 
 using Streams = std::vector<std::unique_ptr<ProbeStream>>;
 
@@ -64,15 +61,20 @@ Cost cost_of(Seconds large, Bytes large_bytes, Bytes requests, Seconds small, By
 
 class FileProbe {
  public:
-  FileProbe(const Machine& machine, const std::vector<LinkId>& links, const ProbeStorage& storage)
-      : machine_(machine), links_(links), storage_(storage), load_(machine.threads) {}
+  FileProbe(const Machine& machine, const std::vector<LinkId>& links, const ProbeStorage& storage,
+            const FileProbing& how)
+      : machine_(machine), links_(links), storage_(storage), how_(how), load_(machine.threads) {
+    if (!how.thorough) requests_ = kUsualRequests;
+  }
 
   Result<std::vector<FileLinkFigures>> measure() {
     std::vector<std::size_t> all(links_.size());
     std::iota(all.begin(), all.end(), 0);
     SLUICE_RETURN_IF_ERROR(run_alone());
-    for (const std::size_t link : all) SLUICE_RETURN_IF_ERROR(choose_requests(link));
-    SLUICE_ASSIGN(const FileWindow together, run_steadily(all, kMostWindows));
+    for (const std::size_t link : all) {
+      if (how_.thorough) SLUICE_RETURN_IF_ERROR(choose_requests(link));
+    }
+    SLUICE_ASSIGN(const FileWindow together, run_steadily(all, how_.most_windows));
     // What writes first: while another reads, a cache on the way would empty itself.
     std::ranges::stable_partition(all, [&](std::size_t link) { return writes(link); });
     std::vector<FileLinkFigures> figures(links_.size());
@@ -125,7 +127,7 @@ class FileProbe {
   }
 
   Status run_alone() {
-    SLUICE_ASSIGN(const FileWindow window, run_beside({}, kAlone));
+    SLUICE_ASSIGN(const FileWindow window, run_beside({}, how_.alone));
     alone_.push_back(window.seconds / window.regions);
     return {};
   }
@@ -154,7 +156,7 @@ class FileProbe {
     SLUICE_ASSIGN(const Streams streams, start(links, kTransferBytes, requests_));
     std::deque<FileWindow> windows;
     for (int window = 0; window < most && !steady(windows); ++window) {
-      SLUICE_ASSIGN(const FileWindow latest, run_beside(streams, kFileWindow));
+      SLUICE_ASSIGN(const FileWindow latest, run_beside(streams, how_.window));
       windows.push_back(latest);
       if (windows.size() > kSteadyWindows) windows.pop_front();
     }
@@ -179,14 +181,12 @@ class FileProbe {
 
   Result<FileLinkFigures> measure_link(std::size_t link, BytesPerSecond together) {
     SLUICE_RETURN_IF_ERROR(run_alone());
-    SLUICE_ASSIGN(const FileWindow large, run_steadily({link}, kMostWindowsAlone));
-    SLUICE_ASSIGN(const FileWindow small, run_transfers(link, fitting(kSmallTransfer), kFileWindow));
+    SLUICE_ASSIGN(const FileWindow large, run_steadily({link}, how_.most_windows_alone));
+    SLUICE_ASSIGN(const Cost cost, cost_to_compute(link, large));
     SLUICE_ASSIGN(const FileWindow tiny, run_transfers(link, kBlockAlignment, kTrial));
     SLUICE_RETURN_IF_ERROR(run_alone());
     const Bytes bytes = fitting(kTransferBytes);
     const Seconds each = static_cast<double>(bytes) / large.rate(0);
-    const Cost cost = cost_of(lost_per_transfer(large, bytes), bytes, (bytes + requests_.bytes - 1) / requests_.bytes,
-                              lost_per_transfer(small, fitting(kSmallTransfer)), fitting(kSmallTransfer));
     FileLinkFigures figures{.request_bytes = requests_.bytes, .queue_depth = requests_.queue_depth};
     figures.latency = std::min(static_cast<double>(kBlockAlignment) / tiny.rate(0), each / 2);
     figures.alone = static_cast<double>(bytes) / (each - figures.latency);
@@ -194,6 +194,15 @@ class FileProbe {
     figures.lost_per_byte = std::min(cost.per_byte, 1 / figures.alone);
     figures.lost_per_request = cost.per_request;
     return figures;
+  }
+
+  Result<Cost> cost_to_compute(std::size_t link, const FileWindow& large) {
+    const Bytes bytes = fitting(kTransferBytes), small_bytes = fitting(kSmallTransfer);
+    const Seconds lost = lost_per_transfer(large, bytes);
+    if (!how_.thorough) return Cost{lost / static_cast<double>(bytes), 0};
+    SLUICE_ASSIGN(const FileWindow small, run_transfers(link, small_bytes, how_.window));
+    const Bytes requests = (bytes + requests_.bytes - 1) / requests_.bytes;
+    return cost_of(lost, bytes, requests, lost_per_transfer(small, small_bytes), small_bytes);
   }
 
   Result<FileWindow> run_transfers(std::size_t link, Bytes transfer_bytes, Seconds least) {
@@ -211,6 +220,7 @@ class FileProbe {
   const Machine& machine_;
   const std::vector<LinkId>& links_;
   const ProbeStorage& storage_;
+  const FileProbing& how_;
   ComputeLoad load_;
   Requests requests_;
   std::vector<Seconds> alone_;  // a region takes, by window
@@ -218,9 +228,10 @@ class FileProbe {
 
 }  // namespace
 
-Result<std::vector<FileLinkFigures>> measure_file_links(const Machine& machine, const std::vector<LinkId>& links) {
-  SLUICE_ASSIGN(const ProbeStorage storage, ProbeStorage::open(machine, machine.link(links.front())));
-  return FileProbe(machine, links, storage).measure();
+Result<std::vector<FileLinkFigures>> measure_file_links(const Machine& machine, const std::vector<LinkId>& links,
+                                                        const FileProbing& how) {
+  SLUICE_ASSIGN(const ProbeStorage storage, ProbeStorage::open(machine, machine.link(links.front()), how.file_bytes));
+  return FileProbe(machine, links, storage, how).measure();
 }
 
 }  // namespace sluice

@@ -15,6 +15,8 @@
 //
 // The file is 1 GiB (the tier's capacity if that is less), and is written once before anything is measured. All links
 // get requests of one size and number, as training uses them. Takes 9 to 14 s.
+//
+// A short look has one window of each, a file of 128 MiB and requests that are usual; small transfers are left out.
 #pragma once
 
 #include <vector>
@@ -34,7 +36,25 @@ struct FileLinkFigures {
   Seconds lost_per_request = 0;
 };
 
+// How thoroughly links are measured.
+struct FileProbing {
+  Bytes file_bytes = kGiB;
+  bool thorough = true;  // requests are chosen, and small transfers tried
+  Seconds window = 0.5;
+  Seconds alone = 0.3;  // beyond the periods of 0.1 s in which hosts share out their processors
+  int most_windows = 8;
+  int most_windows_alone = 4;  // the caches are full by then
+};
+inline constexpr FileProbing kFullFileProbing;
+inline constexpr FileProbing kShortFileProbing{.file_bytes = 128 * kMiB,
+                                               .thorough = false,
+                                               .window = 0.2,
+                                               .alone = 0.1,
+                                               .most_windows = 1,
+                                               .most_windows_alone = 1};
+
 // By `links`: those between one file tier and one memory tier, one each way or only one of them. Throttles are ignored.
-Result<std::vector<FileLinkFigures>> measure_file_links(const Machine& machine, const std::vector<LinkId>& links);
+Result<std::vector<FileLinkFigures>> measure_file_links(const Machine& machine, const std::vector<LinkId>& links,
+                                                        const FileProbing& how);
 
 }  // namespace sluice

@@ -7,20 +7,19 @@
 namespace sluice {
 namespace {
 
-constexpr Bytes kFileBytes = kGiB;
 constexpr Bytes kMemoryBytes = 128 * kMiB;  // beyond the caches
 constexpr Bytes kWritePiece = 4 * kMiB;
 
 }  // namespace
 
-Result<ProbeStorage> ProbeStorage::open(const Machine& machine, const Link& link) {
+Result<ProbeStorage> ProbeStorage::open(const Machine& machine, const Link& link, Bytes file_bytes) {
   ProbeStorage storage;
   std::vector<Bytes> sizes(machine.tiers.size(), 0);
   for (const TierId id : {link.from, link.to}) {
     const Tier& tier = machine.tier(id);
     const bool file = tier.kind->in_file;
     Bytes& size = sizes[static_cast<std::size_t>(id)];
-    size = file ? kFileBytes : kMemoryBytes;
+    size = file ? file_bytes : kMemoryBytes;
     if (tier.capacity > 0) size = align_down(std::min(size, tier.capacity), kBlockAlignment);
     (file ? storage.in_file_ : storage.in_memory_) = size;
     if (file) storage.file_tier_ = id;

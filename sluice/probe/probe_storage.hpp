@@ -7,8 +7,8 @@ namespace sluice {
 
 class ProbeStorage {
  public:
-  // For `link` and its link back. The file is 1 GiB, the arena 128 MiB, each of them no more than its tier has.
-  static Result<ProbeStorage> open(const Machine& machine, const Link& link);
+  // For `link` and its link back. The arena is 128 MiB; it and the file are no larger than their tiers.
+  static Result<ProbeStorage> open(const Machine& machine, const Link& link, Bytes file_bytes);
 
   // Part `part` of `parts` equal ones, of both; all of them one page where there are not so many.
   StreamRoom room(int part, int parts) const;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sluice/base/clock.hpp"
 #include "sluice/memory/numa_topology.hpp"
 #include "sluice/memory/presets.hpp"
 #include "sluice/memory/processors.hpp"
@@ -30,6 +31,23 @@ TEST(Probe, MeasuresAFileTier) {
     EXPECT_GE(link.request_bytes, kMiB);
     EXPECT_LE(link.request_bytes, 4 * kMiB);
     EXPECT_FALSE(link.throttled);
+  }
+}
+
+TEST(Probe, AShortLookSaysTheSameInLess) {
+  Machine machine = make_machine({.threads = 2, .spill_path = ::testing::TempDir()}).value();
+  Machine known = machine;
+  const auto begin = Clock::now();
+  ASSERT_TRUE(measure_links(machine, ProbeLength::kShort).ok());
+  const Seconds shortly = seconds_since(begin);
+  ASSERT_TRUE(measure_links(known).ok());
+  EXPECT_LT(2 * shortly, seconds_since(begin) - shortly);
+  for (std::size_t id = 0; id < machine.links.size(); ++id) {
+    EXPECT_EQ(machine.links[id].provenance, Provenance::kMeasured);
+    EXPECT_GT(machine.links[id].bandwidth, known.links[id].bandwidth / 8) << "a burst of a cache may be faster";
+    EXPECT_LE(machine.links[id].shared_bandwidth, machine.links[id].bandwidth);
+    EXPECT_GT(machine.links[id].latency, 1e-6);
+    EXPECT_GE(machine.links[id].queue_depth, 2);
   }
 }
 

@@ -6,6 +6,12 @@
 #include "sluice/base/json_reader.hpp"
 
 namespace sluice {
+namespace {
+
+constexpr const char* kInSteps = "in steps";
+constexpr const char* kAlone = "alone";
+
+}  // namespace
 
 Timing summarize(std::vector<Seconds> samples) {
   SLUICE_CHECK(!samples.empty(), "samples to summarize");
@@ -30,11 +36,23 @@ Status read_json(const JsonReader& reader, Timing& timing) {
   return reader.read("samples", timing.samples);
 }
 
-void to_json(nlohmann::json& json, const OpMeasurement& op) { json = {{"warm", op.warm}, {"cold", op.cold}}; }
+void to_json(nlohmann::json& json, const OpMeasurement& op) {
+  json = {{"warm", op.warm},
+          {"cold", op.cold},
+          {"measured", op.in_steps ? kInSteps : kAlone},
+          {"flops", op.work.flops},
+          {"bytes", op.work.bytes}};
+}
 
 Status read_json(const JsonReader& reader, OpMeasurement& op) {
   SLUICE_RETURN_IF_ERROR(reader.read("warm", op.warm));
-  return reader.read("cold", op.cold);
+  SLUICE_RETURN_IF_ERROR(reader.read("cold", op.cold));
+  if (!reader.has("measured")) return {};  // older caches: alone, and nothing of its work
+  std::string measured;
+  SLUICE_RETURN_IF_ERROR(reader.read("measured", measured));
+  op.in_steps = measured == kInSteps;
+  SLUICE_RETURN_IF_ERROR(reader.read_figure("flops", op.work.flops));
+  return reader.read_figure("bytes", op.work.bytes);
 }
 
 void to_json(nlohmann::json& json, const ConfigurationTime& configuration) {

@@ -3,6 +3,9 @@
 // A warm time is measured after the ops that precede it in the step, so its inputs may still be in a cache. A cold time
 // is measured with no byte of any operand in a cache. The sum of warm times is the time of a step. The difference says
 // how much of an op's time is waiting for memory, whichever memory that is.
+//
+// Warm times come from ops that ran alone (exec/measure/profiler.hpp) or from steps of a training
+// (sim/times_in_steps.hpp); cold ones from ops that ran alone, where somebody asked for them.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +29,22 @@ struct Timing {
 
 Timing summarize(std::vector<Seconds> samples);  // at least one
 
+inline constexpr int kSoundSamples = 3;
+
+// How much an op does: what tells its time from those of others of its kind (op_estimate.hpp).
+struct OpWork {
+  double flops = 0;  // as graph/summary.hpp counts them
+  double bytes = 0;  // of its operands; 0: not known, as in older caches
+  bool operator==(const OpWork&) const = default;
+};
+
 struct OpMeasurement {
   Timing warm;
-  Timing cold;
+  Timing cold = {};       // no samples: nobody asked
+  bool in_steps = false;  // warm is of steps of a training
+  OpWork work = {};
+
+  bool sound() const { return warm.samples >= kSoundSamples; }  // else measured in haste, to estimate others by
   bool operator==(const OpMeasurement&) const = default;
 };
 

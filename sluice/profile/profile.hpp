@@ -35,7 +35,10 @@ struct Profile {
   std::vector<std::shared_ptr<const PlacementTimes>> placements;
   std::shared_ptr<const EncodingFigures> encodings;  // or nullptr: nobody measured, nothing is worth encoding
   int distinct_ops = 0;                              // ops of different signature
-  int measured_ops = 0;  // of these, how many were measured for this profile; the others were known
+  int measured_ops = 0;   // of these, how many were measured for this profile; the others were known, or are estimates
+  int in_step_ops = 0;    // of these, how many by steps of a training instead of alone
+  int estimated_ops = 0;  // of these, how many nobody measured soundly: their times are those of ops like them
+  double estimated_share = 0;  // of the sum of all op times, that those make up
   Provenance provenance = Provenance::kMeasured;
 };
 

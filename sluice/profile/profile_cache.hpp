@@ -46,6 +46,7 @@ class ProfileCache {
 
   std::optional<OpMeasurement> find_op(const std::string& signature) const;
   void put_op(const std::string& signature, const OpMeasurement& measurement);
+  const std::map<std::string, OpMeasurement>& ops() const { return ops_; }  // by signature, which begins with the kind
 
   // Times of the op with operands in `slow`; nullptr when it was not measured.
   const OpConfigurations* find_placement(const std::string& signature, const Tier& slow) const;

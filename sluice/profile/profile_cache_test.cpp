@@ -57,6 +57,27 @@ TEST_F(ProfileCacheTest, KeepsWhatEncodingWouldDoOfEachGraphApart) {
   EXPECT_EQ(reopened.find_encodings("another"), nullptr);
 }
 
+TEST_F(ProfileCacheTest, KeepsHowAnOpWasMeasuredAndWhatItDoes) {
+  const OpMeasurement in_steps{.warm = kConv.warm, .in_steps = true, .work = {.flops = 1e9, .bytes = 5e6}};
+  ProfileCache cache = ProfileCache::open("cpu A", folder_);
+  cache.put_op("conv", in_steps);
+  ASSERT_TRUE(cache.save().ok());
+  EXPECT_EQ(ProfileCache::open("cpu A", folder_).find_op("conv"), in_steps);
+}
+
+// The former release kept warm and cold times alone.
+TEST_F(ProfileCacheTest, ReadsACacheThatSaysNothingOfThat) {
+  ProfileCache cache = ProfileCache::open("cpu A", folder_);
+  cache.put_op("conv", kConv);
+  ASSERT_TRUE(cache.save().ok());
+  nlohmann::json document = nlohmann::json::parse(std::ifstream(cache.path()));
+  for (const char* key : {"measured", "flops", "bytes"}) document["ops"]["conv"].erase(key);
+  std::ofstream(cache.path()) << document;
+  const ProfileCache reopened = ProfileCache::open("cpu A", folder_);
+  EXPECT_TRUE(reopened.notes().empty());
+  EXPECT_EQ(reopened.find_op("conv"), kConv);
+}
+
 // What it knew of ops stays: a cache without encodings is no older format.
 TEST_F(ProfileCacheTest, ReadsACacheWithoutEncodings) {
   ProfileCache cache = ProfileCache::open("cpu A", folder_);

@@ -6,21 +6,16 @@
 #include <unordered_map>
 
 #include "sluice/base/id_vector.hpp"
-#include "sluice/graph/summary.hpp"
+#include "sluice/profile/op_estimate.hpp"
 
 namespace sluice {
 namespace {
 
-double operand_bytes(const Graph& graph, const Op& op) {
-  Bytes bytes = 0;
-  for (const TensorId id : op.inputs) bytes += graph.tensor(id).bytes;
-  for (const TensorId id : op.outputs) bytes += graph.tensor(id).bytes;
-  return static_cast<double>(bytes);
-}
+double operand_bytes(const Graph& graph, const Op& op) { return work_of(graph, op).bytes; }
 
 double work(const Graph& graph, const Op& op) {
-  const double operations = flops(graph, op);
-  return operations > 0 ? operations : operand_bytes(graph, op);
+  const OpWork work = work_of(graph, op);
+  return work.flops > 0 ? work.flops : work.bytes;
 }
 
 struct Rate {
@@ -109,6 +104,7 @@ Profile scale_profile(const Graph& from, const Profile& profile, const Graph& to
   if (!profile.cold_seconds.empty()) scaled.cold_seconds = scaled_times(from, profile.cold_seconds, to, likes, same);
   for (const auto& placement : profile.placements) scaled.placements.push_back(same_placements(*placement, same));
   scaled.distinct_ops = static_cast<int>(distinct.size());
+  for (const std::string& signature : distinct) scaled.estimated_ops += likes.by_signature.contains(signature) ? 0 : 1;
   scaled.provenance = Provenance::kGiven;
   return scaled;
 }

@@ -28,6 +28,11 @@ std::string describe_drift(const Machine& machine, const Drift& drift) {
 }
 
 std::string describe_search(const Machine& machine, const Replan& replan) {
+  if (replan.estimated) {
+    const std::string off = describe_drift(machine, replan.drift);
+    return fmt::format("step {:>6}  measured by steps now{}{}: planning again meanwhile", replan.step + 1,
+                       off.empty() ? "" : ", ", off.empty() ? off : off + " than estimated");
+  }
   return fmt::format("step {:>6}  {} than planned for: planning again meanwhile", replan.step + 1,
                      describe_drift(machine, replan.drift));
 }
@@ -50,6 +55,7 @@ nlohmann::json replans_json(const Machine& machine, std::span<const Replan> repl
     nlohmann::json links = nlohmann::json::object();
     for (std::size_t id = 0; id < each.drift.links.size(); ++id) links[link_name(machine, id)] = each.drift.links[id];
     list.push_back({{"after_step", each.step + 1},
+                    {"reason", each.estimated ? "estimates" : "drift"},
                     {"drift", {{"ops", each.drift.compute}, {"links", links}}},
                     {"planning_ms", each.planning_seconds * 1e3},
                     {"change_ms", each.change_seconds * 1e3},

@@ -7,22 +7,30 @@
 #include "sluice/base/hash.hpp"
 #include "sluice/base/parse.hpp"
 #include "sluice/base/random.hpp"
+#include "sluice/base/random_normals.hpp"
+#include "sluice/graph/rewrite/half_parameters.hpp"
 
 namespace sluice {
 namespace {
 
-using Draw = float (*)(std::uint64_t seed, std::uint64_t stream, std::uint64_t index);
-
-float random_signed(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
-  return 2 * random_uniform(seed, stream, index) - 1;
+void fill_normal(const Init& init, std::uint64_t seed, std::span<float> values) {
+  constexpr std::int64_t kPiece = 64 * 1024;
+  const auto count = static_cast<std::int64_t>(values.size());
+#pragma omp parallel for schedule(static)
+  for (std::int64_t begin = 0; begin < count; begin += kPiece) {
+    const std::span<float> piece =
+        values.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(std::min(kPiece, count - begin)));
+    fill_random_normals(seed, init.stream, static_cast<std::uint64_t>(init.first_element + begin), piece);
+    for (float& value : piece) value *= init.stddev;
+  }
 }
 
-void fill_random(const Init& init, std::uint64_t seed, Draw draw, std::span<float> values) {
+void fill_uniform(const Init& init, std::uint64_t seed, std::span<float> values) {
   const auto count = static_cast<std::int64_t>(values.size());
 #pragma omp parallel for schedule(static)
   for (std::int64_t i = 0; i < count; ++i) {
     const auto index = static_cast<std::uint64_t>(init.first_element + i);
-    values[static_cast<std::size_t>(i)] = init.stddev * draw(seed, init.stream, index);
+    values[static_cast<std::size_t>(i)] = init.stddev * (2 * random_uniform(seed, init.stream, index) - 1);
   }
 }
 
@@ -61,10 +69,10 @@ Status fill_initial_values(const Init& init, std::uint64_t seed, const GivenValu
       std::ranges::fill(values, 0.0F);
       break;
     case Init::Kind::kNormal:
-      fill_random(init, seed, random_normal, values);
+      fill_normal(init, seed, values);
       break;
     case Init::Kind::kUniform:
-      fill_random(init, seed, random_signed, values);
+      fill_uniform(init, seed, values);
       break;
     case Init::Kind::kScaleShift:
       fill_halves(1, 0, values);

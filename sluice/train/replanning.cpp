@@ -20,20 +20,33 @@ void lower_priority() { ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()
 
 }  // namespace
 
+Seconds usual_change_seconds(const Graph& graph) {
+  constexpr Seconds kArenas = 1;
+  constexpr BytesPerSecond kDisk = 500e6;
+  Bytes bytes = 0;
+  for (const TensorId id : persistent_tensors(graph)) bytes += graph.tensor(id).bytes;
+  return kArenas + 2 * static_cast<double>(bytes) / kDisk;
+}
+
 Replanning::Replanning(Session& session, const Workload& workload, Figures figures, const AccessProfile* accesses,
                        ReplanningOptions options)
     : session_(session),
       workload_(workload),
       figures_(std::move(figures)),
       accesses_(accesses),
-      options_(std::move(options)) {}
+      options_(std::move(options)) {
+  if (!options_.change_seconds) options_.change_seconds = usual_change_seconds(workload.graph());
+  SLUICE_CHECK(!figures_.estimated || options_.cache != nullptr, "a cache for what steps measure");
+}
 
 Replanning::~Replanning() {
   stop_ = true;
   if (sought_.valid()) sought_.wait();
 }
 
-bool Replanning::watches() const { return !session_.plan().policy && !session_.program().transfers.empty(); }
+bool Replanning::watches() const {
+  return !session_.plan().policy && (figures_.estimated || !session_.program().transfers.empty());
+}
 
 Result<StepOutcome> Replanning::run_step(std::int64_t step, double learning_rate) {
   SLUICE_RETURN_IF_ERROR(take_sought(step));
@@ -70,17 +83,33 @@ StepTimes Replanning::predicted() const {
 
 void Replanning::observe(StepTimes times, std::int64_t step) {
   observed_.push_back(std::move(times));
-  if (observed_.size() < kObservedSteps) return;
-  const Drift drift = measure_drift(session_.program(), predicted(), observed_);
-  const double left = static_cast<double>(options_.end_step - step - 1) * observed_.back().step_seconds;
-  observed_.clear();
-  if (drift.largest() <= 1 + options_.beyond || left < options_.least_seconds_left) return;
-  figures_ = {drifted(std::move(figures_.machine), drift), drifted(std::move(figures_.profile), drift)};
-  const StepTimes present = predicted();
-  if (present.stall_seconds <= (1 - kWorthMoreTraffic) * present.step_seconds) return;
-  replans_.push_back({.step = step, .drift = drift, .present_seconds = present.step_seconds});
+  const bool estimated = figures_.estimated;
+  if (observed_.size() < static_cast<std::size_t>(estimated ? kMeasuringSteps : kObservedSteps)) return;
+  const std::vector<StepTimes> steps = std::exchange(observed_, {});
+  const StepTimes before = predicted();
+  const Drift drift = measure_drift(session_.program(), before, steps);
+  const Seconds left = static_cast<double>(options_.end_step - step - 1) * steps.back().step_seconds;
+  const bool for_long = left >= options_.least_seconds_left;
+  if (estimated) {
+    figures_ = figures_from_steps(workload_, session_, figures_, before, steps, *options_.cache);
+  } else if (for_long && drift.largest() > 1 + options_.beyond) {
+    figures_ = {drifted(std::move(figures_.machine), drift), drifted(std::move(figures_.profile), drift)};
+  } else {
+    return;
+  }
+  if (!for_long || !worth_seeking(estimated)) return;
+  replans_.push_back(
+      {.step = step, .estimated = estimated, .drift = drift, .present_seconds = predicted().step_seconds});
   if (options_.on_drift) options_.on_drift(replans_.back());
   seek_plan();
+}
+
+// A plan made in haste may lose time in other ways than by waiting.
+bool Replanning::worth_seeking(bool instead_of_estimates) const {
+  const StepTimes present = predicted();
+  if (!instead_of_estimates) return present.stall_seconds > (1 - kWorthMoreTraffic) * present.step_seconds;
+  const Seconds all_fast = predicted_baseline_seconds(workload_, figures_.machine, figures_.profile);
+  return !session_.program().transfers.empty() && all_fast < kWorthMoreTraffic * present.step_seconds;
 }
 
 // Nothing that the thread reads is written while it runs: the figures stay until its plan was taken.
@@ -100,7 +129,7 @@ void Replanning::seek_plan() {
 
 bool Replanning::worth_taking(const Replan& replan, std::int64_t step) const {
   const Seconds gain = static_cast<double>(options_.end_step - step) * (replan.present_seconds - replan.new_seconds);
-  return replan.new_seconds <= kWorthMoreTraffic * replan.present_seconds && gain > options_.change_seconds;
+  return replan.new_seconds <= kWorthMoreTraffic * replan.present_seconds && gain > *options_.change_seconds;
 }
 
 Status Replanning::take_sought(std::int64_t step) {
@@ -122,7 +151,8 @@ Status Replanning::take_sought(std::int64_t step) {
 Status Replanning::start(const Plan& plan) {
   Replan& replan = replans_.back();
   Status changed;
-  replan.change_seconds = options_.change_seconds = time_of([&] { changed = session_.change_plan(plan); });
+  replan.change_seconds = time_of([&] { changed = session_.change_plan(plan); });
+  options_.change_seconds = replan.change_seconds;
   if (!changed.ok() && !session_.running()) return changed;
   replan.taken = changed.ok();
   if (!changed.ok()) replan.failure = changed.error().message;

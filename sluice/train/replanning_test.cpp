@@ -5,7 +5,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <numeric>
+
 #include "sluice/memory/presets.hpp"
+#include "sluice/profile/op_estimate.hpp"
 #include "sluice/testing/float_bits.hpp"
 #include "sluice/train/estimated_profile.hpp"
 
@@ -43,6 +48,21 @@ class ReplanningTest : public ::testing::Test {
 
   Replanning replanning(Session& session, ReplanningOptions options) {
     return Replanning(session, workload_, {machine_, profile_}, nullptr, std::move(options));
+  }
+
+  Replanning estimated(Session& session, ReplanningOptions options, ProfileCache& cache) {
+    options.cache = &cache;
+    return Replanning(session, workload_, {machine_, profile_, true}, nullptr, std::move(options));
+  }
+
+  static ProfileCache empty_cache() {
+    const std::string folder =
+        ::testing::TempDir() + "replanning_" + ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    std::filesystem::remove_all(folder);
+    return ProfileCache::open("here", folder);
+  }
+  static ProfileCache reopened(const ProfileCache& cache) {
+    return ProfileCache::open("here", cache.path().parent_path());
   }
 
   // Steps until a plan that was sought has been looked at; how many.
@@ -87,6 +107,57 @@ TEST_F(ReplanningTest, ABetterPlanIsTakenWithTheSameBits) {
   EXPECT_EQ(session->plan().planner, "sentinel");
   EXPECT_EQ(drifts_, 1);
   expect_same_without("on-demand", "60%", *session->hash_parameters());
+}
+
+TEST_F(ReplanningTest, TheFirstStepsMeasureInsteadOfEstimatesWithTheSameBits) {
+  const auto session = start("on-demand", "60%");
+  ProfileCache cache = empty_cache();
+  Replanning training = estimated(*session, options("sentinel"), cache);
+  run_until_planned(training);
+  ASSERT_EQ(training.replans().size(), 1U);
+  const Replan& replan = training.replans().front();
+  EXPECT_TRUE(replan.estimated);
+  EXPECT_EQ(replan.step, kSettlingSteps + kMeasuringSteps - 1);
+  EXPECT_TRUE(replan.taken) << replan.failure;
+  EXPECT_EQ(session->plan().planner, "sentinel");
+  const Profile& now = training.figures().profile;
+  EXPECT_FALSE(training.figures().estimated);
+  EXPECT_GT(now.in_step_ops, now.distinct_ops / 2);
+  EXPECT_GT(std::ranges::min(now.op_seconds), 0);
+  const auto step_seconds = [](const Profile& of) {
+    return std::accumulate(of.op_seconds.begin(), of.op_seconds.end(), 0.0);
+  };
+  EXPECT_LT(step_seconds(now), step_seconds(profile_) / 100);
+  expect_same_without("on-demand", "60%", *session->hash_parameters());
+  const Profile known = known_profile(workload_.graph(), machine_, reopened(cache));
+  EXPECT_EQ(known.in_step_ops, now.in_step_ops) << "kept for the next run";
+}
+
+TEST_F(ReplanningTest, WhereEverythingFitsStepsMeasureAndNothingIsSought) {
+  const auto session = start("fast-only", "100%");
+  ProfileCache cache = empty_cache();
+  Replanning training = estimated(*session, options("joint"), cache);
+  EXPECT_TRUE(training.watches());
+  for (std::int64_t step = 0; step < kSettlingSteps + kMeasuringSteps; ++step) {
+    ASSERT_TRUE(training.run_step(step, 0.05F).ok());
+  }
+  EXPECT_FALSE(training.figures().estimated);
+  EXPECT_FALSE(training.watches());
+  EXPECT_TRUE(training.replans().empty());
+  EXPECT_GT(training.figures().profile.in_step_ops, 0);
+}
+
+// What ran alone is not made worse by what ran beside transfers.
+TEST_F(ReplanningTest, WhatTheCacheKnowsOfOpsThatRanAloneStays) {
+  const auto session = start("on-demand", "60%");
+  ProfileCache cache = empty_cache();
+  const std::string signature = op_signature(workload_.graph(), workload_.graph().op(3));
+  const OpMeasurement alone{.warm = {.median = 7, .min = 7, .max = 7, .samples = 5}};
+  cache.put_op(signature, alone);
+  Replanning training = estimated(*session, options("on-demand"), cache);
+  run_until_planned(training);
+  EXPECT_EQ(reopened(cache).find_op(signature), alone);
+  EXPECT_LT(training.figures().profile.op_seconds[3], 7) << "but this run goes by its own";
 }
 
 TEST_F(ReplanningTest, APlanThatIsNoBetterIsLeft) {

@@ -203,11 +203,10 @@ TEST_F(FilesTest, PagesOfChartsAreWritten) {
   const std::string page = folder_.file("page.html");
   make({"characterize", "squeezenet1_1", "--batch", "2", "--threads", "1", "--slow", "optane", "--image-size", "64",
         "--no-accesses", "--html", page});
-  EXPECT_THAT(read_text(page), AllOf(StartsWith("<!doctype html>"), HasSubstr("<h1>squeezenet1_1, "),
-                                     HasSubstr("peak of live bytes")));
+  EXPECT_THAT(read_text(page),
+              AllOf(StartsWith("<!doctype html>"), HasSubstr("<h1>squeezenet1_1, "), HasSubstr("peak of live bytes")));
   const std::string search = folder_.file("convergence.html");
-  make(tiny("plan",
-            {"--fast", "80%", "--planner", "home:particles=30:iterations=8:patience=0", "--html", search}));
+  make(tiny("plan", {"--fast", "80%", "--planner", "home:particles=30:iterations=8:patience=0", "--html", search}));
   EXPECT_THAT(read_text(search), HasSubstr("\"average_ms\":"));
 }
 
@@ -234,6 +233,22 @@ TEST_F(FilesTest, WhatCannotBeWrittenIsNamed) {
   EXPECT_THAT(errors(tiny("report", {"-o", folder_.file("none/report.html"), "--cache-dir", folder_.file("cache")})),
               HasSubstr("none/report.html"));
   EXPECT_FALSE(std::filesystem::exists(folder_.file("cache"))) << "said before anything was measured";
+}
+
+// The cache comes when steps have measured, and not before.
+TEST_F(FilesTest, WhereEverythingFitsTheStepsMeasure) {
+  const auto train = [&](const char* steps) {
+    return document_of(tiny("train", {"--steps", steps, "--cache-dir", folder_.file("cache")}));
+  };
+  const json first = train("1");
+  EXPECT_TRUE(first["figures"]["estimated"].get<bool>());
+  EXPECT_EQ(first["figures"]["estimated_ops"], first["figures"]["distinct_ops"]);
+  EXPECT_FALSE(std::filesystem::exists(folder_.file("cache"))) << "nothing was measured";
+  EXPECT_TRUE(train("6")["replans"].empty()) << "there is nothing to decide";
+  const json known = train("1");
+  EXPECT_GT(known["figures"]["in_step_ops"], 0);
+  EXPECT_LT(known["figures"]["estimated_ops"], first["figures"]["estimated_ops"]);
+  EXPECT_EQ(known["final_loss"], first["final_loss"]);
 }
 
 }  // namespace

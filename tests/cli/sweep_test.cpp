@@ -57,8 +57,7 @@ TEST_F(SweepTest, PointsAreWhatSimulateSays) {
 }
 
 TEST_F(SweepTest, FindsTheBudgetWithoutLoss) {
-  const json document =
-      call({"resnet32:2", "--no-loss", "5%", "--planners", "sentinel"});
+  const json document = call({"resnet32:2", "--no-loss", "5%", "--planners", "sentinel"});
   ASSERT_EQ(document["models"].size(), 2U);
   for (const json& swept : document["models"]) {
     ASSERT_EQ(swept["no_loss"].size(), 1U);

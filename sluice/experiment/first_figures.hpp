@@ -1,0 +1,35 @@
+// What a training run begins with, so that its first step comes at once: what is not known is estimated, and measured by
+// the run's own steps (train/replanning.hpp).
+//
+//   everything fits      nothing is to be decided, and nothing is measured
+//   else                 links by a short look, and of each kind of op one, in about a second: the others are estimated
+//                        from those and from what the cache knows (profile/op_estimate.hpp)
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "sluice/profile/profile_cache.hpp"
+#include "sluice/train/planning.hpp"
+#include "sluice/train/step_figures.hpp"
+
+namespace sluice {
+
+inline constexpr Seconds kFirstLook = 1;        // at ops
+inline constexpr Seconds kFirstPlanning = 2;    // after that the plan to begin with is the best until then
+inline constexpr double kHardlyMatters = 0.02;  // of the op times: that may be estimates beside measured ones
+
+// The plan that has everything in fast memory, where the budget holds that and the planner moves nothing then. Nothing
+// where it matters how long ops take: for policies, several processors, and choices between kernels. kInfeasible as
+// plan_workload(): fast memory does not hold everything, and nobody set a budget.
+Result<std::optional<Plan>> plan_where_all_fits(const Workload& workload, const Machine& machine,
+                                                const Profile& estimates, std::string_view planner,
+                                                const FastBudget& fast);
+
+// Whether more than transfers depends on how long ops take.
+bool times_matter(const Workload& workload, const Machine& machine, std::string_view planner);
+
+// `machine` is not yet probed. Figures::estimated says whether steps are to measure them.
+Result<Figures> first_figures(Workload& workload, const Machine& machine, ProfileCache& cache);
+
+}  // namespace sluice

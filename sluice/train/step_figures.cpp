@@ -1,0 +1,72 @@
+#include "sluice/train/step_figures.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <map>
+#include <utility>
+
+#include "sluice/base/as_index.hpp"
+#include "sluice/profile/op_estimate.hpp"
+#include "sluice/sim/drift.hpp"
+#include "sluice/sim/plan_costs.hpp"
+#include "sluice/sim/times_in_steps.hpp"
+
+namespace sluice {
+namespace {
+
+// A batch norm that ran as its apply part, or an op by another kernel, says nothing of the graph's own.
+bool runs_as_given(const Op& ran, const Op& given) {
+  if (ran.kind != given.kind || ran.processor != given.processor) return false;
+  return ran.implementations.empty() || ran.implementations.front().name == given.implementations.front().name;
+}
+
+// By signature of the given graph's ops.
+std::map<std::string, OpMeasurement> ops_in_steps(const Graph& graph, const PlanCosts& costs, const Program& program,
+                                                  std::span<const StepTimes> steps) {
+  const std::vector<std::vector<Seconds>> by_slot = op_times_in_steps(program, costs.costs(), steps);
+  std::map<std::string, std::vector<Seconds>> samples;
+  std::map<std::string, OpWork> work;
+  for (OpIndex slot = 0; slot < costs.graph().op_count(); ++slot) {
+    const OpIndex op = costs.rescheduled() == nullptr ? slot : costs.rescheduled()->op_of[as_index(slot)];
+    if (by_slot[as_index(slot)].empty() || !runs_as_given(costs.graph().op(slot), graph.op(op))) continue;
+    const std::string signature = op_signature(graph, graph.op(op));
+    std::vector<Seconds>& of_op = samples[signature];
+    of_op.insert(of_op.end(), by_slot[as_index(slot)].begin(), by_slot[as_index(slot)].end());
+    work[signature] = work_of(graph, graph.op(op));
+  }
+  std::map<std::string, OpMeasurement> measured;
+  for (auto& [signature, of_op] : samples) {
+    measured[signature] = {.warm = summarize(std::move(of_op)), .in_steps = true, .work = work[signature]};
+  }
+  return measured;
+}
+
+void remember(const std::map<std::string, OpMeasurement>& measured, ProfileCache& cache) {
+  int unknown = 0;
+  for (const auto& [signature, op] : measured) {
+    const std::optional<OpMeasurement> known = cache.find_op(signature);
+    if (known && known->sound() && !known->in_steps) continue;
+    cache.put_op(signature, op);
+    ++unknown;
+  }
+  if (unknown == 0) return;
+  if (const Status saved = cache.save(); !saved.ok()) spdlog::warn(saved.error().message);
+}
+
+}  // namespace
+
+Figures figures_from_steps(const Workload& workload, const Session& session, const Figures& before,
+                           const StepTimes& predicted, std::span<const StepTimes> steps, ProfileCache& cache) {
+  const PlanCosts costs(workload.graph(), before.profile, before.machine, session.plan());
+  const auto measured = ops_in_steps(workload.graph(), costs, session.program(), steps);
+  ProfileCache now = cache;  // with this run's own times of all ops that ran: they are of this moment
+  for (const auto& [signature, op] : measured) now.put_op(signature, op);
+  Figures figures{drifted(before.machine, measure_drift(session.program(), predicted, steps)),
+                  known_profile(workload.graph(), before.machine, now)};
+  figures.profile.encodings = before.profile.encodings;
+  figures.profile.choices = before.profile.choices;
+  remember(measured, cache);
+  return figures;
+}
+
+}  // namespace sluice

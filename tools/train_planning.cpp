@@ -1,0 +1,101 @@
+#include "tools/train_planning.hpp"
+
+#include <algorithm>
+
+#include "sluice/experiment/first_figures.hpp"
+#include "sluice/planners/planner_name.hpp"
+#include "sluice/profile/op_estimate.hpp"
+#include "sluice/train/planning_advice.hpp"
+#include "tools/rank_run.hpp"
+#include "tools/train_output.hpp"
+
+namespace sluice {
+namespace {
+
+// A better plan can take over only while nobody forbids it, and where a run decides by its own steps already (trials),
+// or chooses between what was measured, it needs figures before.
+bool may_begin_with_estimates(const TrainArguments& arguments, const Run& run) {
+  const std::string& planner = arguments.planner.name;
+  const bool tries = arguments.trials ? *arguments.trials > 0 : tries_by_itself(planner, run.machine);
+  return !arguments.no_replan && !tries && arguments.profile.times.empty() && arguments.profile.accesses.empty() &&
+         arguments.machine.network.empty() && !arguments.budget.is_auto() &&
+         !times_matter(run.workload, run.machine, planner) && !wants_encodings(planner) && !arguments.machine.gpu;
+}
+
+// Whether the plan is there.
+Result<bool> take_plan_where_all_fits(const TrainArguments& arguments, Run& run) {
+  if (arguments.budget.is_auto() || !arguments.profile.times.empty() || arguments.trials.value_or(0) > 0) return false;
+  SLUICE_ASSIGN(const FastBudget fast, arguments.budget.fixed());
+  const Profile estimates = known_profile(run.workload.graph(), run.machine, arguments.machine.open_cache(run.machine));
+  SLUICE_ASSIGN(std::optional<Plan> plan,
+                plan_where_all_fits(run.workload, run.machine, estimates, arguments.planner.name, fast));
+  if (!plan) return false;
+  run.profile = estimates;
+  run.estimated = estimates.estimated_share > kHardlyMatters;
+  run.plan = *std::move(plan);
+  return true;
+}
+
+Status seek_plan(const TrainArguments& arguments, Run& run) {
+  const bool at_once = may_begin_with_estimates(arguments, run);
+  SLUICE_RETURN_IF_ERROR(at_once ? add_first_figures(run, arguments.machine)
+                                 : add_figures(run, arguments.machine, Probe::kUseCache, arguments.profile));
+  SLUICE_ASSIGN(const FastBudget fast,
+                budget_for(run, arguments.budget, arguments.machine, {arguments.planner.name}, arguments.session));
+  PlannerArguments planner = arguments.planner;
+  if (run.estimated) {
+    planner.most_seconds = std::min(planner.most_seconds.value_or(kFirstPlanning), kFirstPlanning);
+    planner.in_haste = true;
+  }
+  const AttendedPlanning attended(planner);
+  Result<PlannedStart> start = start_planning(run.workload, run.machine, run.profile, planner.name, fast,
+                                              run.access_counts(), arguments.trials, attended.watch());
+  if (!start.ok()) {
+    return advised(run.workload, run.machine, run.profile, planner.name, fast, run.access_counts(), start.error());
+  }
+  run.start = std::move(*start);
+  SLUICE_RETURN_IF_ERROR(attended.program_written());
+  run.plan = run.start.plan;
+  return {};
+}
+
+Status plan_run(const TrainArguments& arguments, Run& run) {
+  SLUICE_ASSIGN(static_cast<ModelOnMachine&>(run), build_model(arguments.workload, arguments.machine));
+  SLUICE_ASSIGN(const bool all_fits, take_plan_where_all_fits(arguments, run));
+  if (!all_fits) SLUICE_RETURN_IF_ERROR(seek_plan(arguments, run));
+  run.baseline = predicted_baseline_seconds(run.workload, run.machine, run.profile);
+  run.figures = figures_json(run.profile, run.estimated);
+  return {};
+}
+
+// The first rank measures and plans for all of them.
+Status plan_together(const TrainArguments& arguments, Ranks& ranks, Run& run) {
+  if (ranks.rank() == 0) {
+    SLUICE_RETURN_IF_ERROR(plan_run(arguments, run));
+  } else {
+    SLUICE_ASSIGN(static_cast<ModelOnMachine&>(run), build_model(arguments.workload, arguments.machine));
+  }
+  SLUICE_RETURN_IF_ERROR(check_same_work(ranks, arguments, run.workload));
+  SLUICE_RETURN_IF_ERROR(share_plan(ranks, run.workload.graph(), run.plan));
+  return check_plan(run.workload.graph(), run.machine, run.plan);
+}
+
+// A plan from a file needs no profile, so nothing is measured.
+Status read_run(const TrainArguments& arguments, Run& run) {
+  SLUICE_ASSIGN(PlannedModel model, read_planned_model(arguments.plan, arguments.workload, arguments.machine));
+  run.plan = std::move(model.plan);
+  run.machine = std::move(model.machine);
+  run.workload = std::move(model.workload);
+  return check_plan(run.workload.graph(), run.machine, run.plan);
+}
+
+}  // namespace
+
+Status make_run(const TrainArguments& arguments, Run& run) {
+  if (!arguments.plan.empty()) return read_run(arguments, run);
+  SLUICE_RETURN_IF_ERROR(arguments.budget.check());
+  Ranks* const ranks = arguments.session.ranks;
+  return ranks == nullptr ? plan_run(arguments, run) : plan_together(arguments, *ranks, run);
+}
+
+}  // namespace sluice

@@ -1,0 +1,31 @@
+// How `sluice train` comes to the plan that its first step obeys.
+//
+//   --plan FILE            that one
+//   everything fits        at once, without figures (experiment/first_figures.hpp)
+//   a better one may come  by figures to begin with, in two seconds; steps measure (train/replanning.hpp)
+//   else                   by what was measured before
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+#include "sluice/experiment/plan_trials.hpp"
+#include "sluice/report/trial_record.hpp"
+#include "sluice/train/replanning.hpp"
+#include "tools/train_arguments.hpp"
+
+namespace sluice {
+
+struct Run : Prepared {  // without a profile where the plan comes from a file
+  PlannedStart start;    // refers to what was prepared: a run stays where it is
+  Plan plan;             // the one to begin with; after trials the one kept
+  std::optional<TrialRecord> trials;
+  std::optional<std::vector<Replan>> replans;  // where the machine's drift was watched
+  std::optional<Seconds> baseline;  // predicted step with everything in fast memory; not known of a plan from a file
+  nlohmann::json figures;           // what the plan to begin with was made with; null of a plan from a file
+};
+
+Status make_run(const TrainArguments& arguments, Run& run);
+
+}  // namespace sluice
