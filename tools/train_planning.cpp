@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "sluice/experiment/first_figures.hpp"
-#include "sluice/planners/planner_name.hpp"
+#include "sluice/planners/registry/registry.hpp"
 #include "sluice/profile/op_estimate.hpp"
 #include "sluice/train/planning_advice.hpp"
 #include "tools/rank_run.hpp"

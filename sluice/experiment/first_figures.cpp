@@ -2,7 +2,7 @@
 
 #include "sluice/experiment/machine_probe.hpp"
 #include "sluice/measure/profiler.hpp"
-#include "sluice/planners/planner_name.hpp"
+#include "sluice/planners/registry/registry.hpp"
 #include "sluice/policies/policy_settings.hpp"
 
 namespace sluice {

@@ -7,7 +7,6 @@
 #include <chrono>
 
 #include "sluice/graph/liveness.hpp"
-#include "sluice/measure/cache_flush.hpp"
 #include "sluice/measure/gpu_op_timer.hpp"
 #include "sluice/measure/scratch_ring.hpp"
 
