@@ -85,7 +85,7 @@ class CommandsTest(unittest.TestCase):
         with self.assertRaises(sluice.SluiceError) as raised:
             sluice.plan("resnet20", fast="300KiB", planner="sentinel", estimate=True, **SMALL)
         error = raised.exception
-        self.assertEqual(error.kind, "infeasible")
+        self.assertEqual(error.kind, "none-found")
         self.assertLessEqual(error.available, 300 << 10)
         self.assertGreater(error.requested, error.available)
         self.assertIn("the smallest budget it can use", str(error))

@@ -476,7 +476,7 @@ class TrainingErrorsTest(unittest.TestCase):
         with self.assertRaisesRegex(sluice.SluiceError, "smallest budget") as raised:
             with sluice.Trainer(model, sgd(model), fast="50%") as trainer:
                 trainer.step(torch.randn(4, 512), torch.tensor([1, 2, 3, 4]))
-        self.assertEqual(raised.exception.kind, "infeasible")
+        self.assertIn(raised.exception.kind, ("infeasible", "none-found"))
         self.assertLess(raised.exception.available, raised.exception.requested)
 
     def test_what_a_graph_does_not_show(self):

@@ -123,7 +123,7 @@ TEST_P(LittleChoice, WithoutRoomToSwapItMakesAgainOrSaysThatSlowTiersFillUp) {
     const Result<Plan> plan = make_plan(GetParam().name, request);
     if (!GetParam().makes_again || is_rule()) {
       expect_explained(GetParam().name, request);
-      EXPECT_THAT(plan.error().message, HasSubstr("the slow tiers fill up"));
+      EXPECT_THAT(advised(GetParam().name, request, plan.error()).message, HasSubstr("the slow tiers fill up"));
       continue;
     }
     ASSERT_TRUE(plan.ok()) << plan.error().message;
