@@ -74,7 +74,8 @@ class Design {
     return count_missing(row, factor, one, 0, strength_ - 1);
   }
 
-  int count_missing(const std::vector<int>& row, std::size_t fixed, Combination& one, std::size_t from, int left) const {
+  int count_missing(const std::vector<int>& row, std::size_t fixed, Combination& one, std::size_t from,
+                    int left) const {
     if (left == 0) return missing_.contains(one) ? 1 : 0;
     int sum = 0;
     for (std::size_t factor = from; factor < row.size(); ++factor) {

@@ -34,9 +34,10 @@ const std::vector<std::string> kBudgets{"30%", "45%", "70%", "100%"};
 
 // Every planner as it is and, where we added something, as published; those that search, with short searches.
 std::vector<std::string> contestants() {
-  const std::map<std::string, std::string, std::less<>> shorter{{"home", "home:particles=40:iterations=20"},
-                                                                {"swapadvisor", "swapadvisor:population=8:generations=4"},
-                                                                {"checkmate", "checkmate:branches=20"}};
+  const std::map<std::string, std::string, std::less<>> shorter{
+      {"home", "home:particles=40:iterations=20"},
+      {"swapadvisor", "swapadvisor:population=8:generations=4"},
+      {"checkmate", "checkmate:branches=20"}};
   std::vector<std::string> names;
   for (const PlannerEntry& planner : planners()) {
     const auto quick = shorter.find(planner.name);

@@ -50,11 +50,11 @@ Workload workload_on(WorkloadOptions options, const Processors& processors) {
 Machine machine_of(const Processors& processors, const std::vector<std::string>& slow_tiers) {
   Machine machine = test_machine(processors.threads, slow_tiers);
   if (processors.host_threads == 0) return machine;
-  SLUICE_CHECK(add_processors({{"device", processors.threads, {}},
-                               {"host", processors.host_threads, {}, processors.host_backend}},
-                              machine)
-                   .ok(),
-               "two of them");
+  SLUICE_CHECK(
+      add_processors(
+          {{"device", processors.threads, {}}, {"host", processors.host_threads, {}, processors.host_backend}}, machine)
+          .ok(),
+      "two of them");
   return machine;
 }
 
