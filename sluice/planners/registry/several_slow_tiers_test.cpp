@@ -15,6 +15,7 @@
 #include "sluice/program/program.hpp"
 #include "sluice/testing/program_oracle.hpp"
 #include "sluice/testing/random/random_graph.hpp"
+#include "sluice/testing/test_set.hpp"
 
 namespace sluice {
 namespace {
@@ -39,9 +40,10 @@ struct ThreeTiers : PlanningProblem {
 class OnSeveralSlowTiers : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(OnSeveralSlowTiers, IsRightOnRandomGraphs) {
+  const int seeds = testing::pick_for_set(20, 60, 600);
   int accepted = 0;
   int all_tiers = 0;
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+  for (int seed = 0; seed < seeds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const bool both_readable = seed % 2 == 0;
     const ThreeTiers problem(testing::random_graph(seed), "pmbd", both_readable ? "optane" : "pcie3", 0.15);
@@ -61,8 +63,8 @@ TEST_P(OnSeveralSlowTiers, IsRightOnRandomGraphs) {
       EXPECT_EQ(testing::find_race(PlanGraph(problem.graph, *plan).graph(), program, seed), std::nullopt);
     }
   }
-  EXPECT_GE(accepted, 25);
-  EXPECT_GE(all_tiers, 15) << "or this shows nothing";
+  EXPECT_GE(accepted, seeds * 5 / 12);
+  EXPECT_GE(all_tiers, seeds / 4) << "or this shows nothing";
 }
 
 TEST_P(OnSeveralSlowTiers, LeavesTheFarTierAloneWhereTheNearOneHoldsEverything) {
