@@ -11,6 +11,9 @@ constexpr std::array kProvenances{Provenance::kGiven, Provenance::kMeasured, Pro
                                   Provenance::kFirmware};
 constexpr std::array kMovers{CopiedBy::kProcessor, CopiedBy::kDma};
 
+// Memory that must lie in one place lies on a node.
+bool has_node(const Tier& tier) { return tier.kind->settle != nullptr; }
+
 nlohmann::json tier_to_json(const Tier& tier) {
   nlohmann::json document = {{"name", tier.name},
                              {"kind", to_string(tier.kind)},
@@ -23,7 +26,7 @@ nlohmann::json tier_to_json(const Tier& tier) {
                              {"path", tier.path},
                              {"emulated", tier.emulated()},
                              {"provenance", to_string(tier.provenance)}};
-  if (tier.node >= 0) document["node"] = tier.node;
+  if (has_node(tier)) document["node"] = tier.node;
   return document;
 }
 
@@ -77,7 +80,7 @@ Status read_json(const JsonReader& reader, Tier& tier) {
   SLUICE_RETURN_IF_ERROR(reader.read("addressable", tier.addressable));
   SLUICE_RETURN_IF_ERROR(reader.read("path", tier.path));
   SLUICE_RETURN_IF_ERROR(reader.read_word("provenance", kProvenances, tier.provenance));
-  return reader.read_if_present("node", tier.node);
+  return has_node(tier) ? reader.read("node", tier.node) : Status();
 }
 
 Status read_json(const JsonReader& reader, Link& link) {

@@ -7,11 +7,14 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <utility>
 
 #include "sluice/base/random.hpp"
+#include "sluice/memory/direct_io.hpp"
 
 namespace sluice {
 namespace {
@@ -49,6 +52,22 @@ TEST_F(SpillFileTest, IsPreallocatedAndLeavesNothingBehind) {
   auto named = SpillFile::open((directory_ / "new").string(), kMiB);
   ASSERT_TRUE(named.ok()) << named.error().message;
   EXPECT_TRUE(directory_is_empty());
+}
+
+// A block at an offset that is no multiple of any larger one, by the descriptor itself.
+TEST_F(SpillFileTest, TransfersOfABlockAreTakenDirectly) {
+  const auto file = SpillFile::open(directory_.string(), kMiB).value();
+  EXPECT_EQ(kBlockAlignment % file.block(), 0);
+  if (!file.direct()) GTEST_SKIP() << "no direct I/O here: " << file.notes().front();
+  EXPECT_EQ(file.block(), direct_io_block(file.descriptor()).value_or(kBlockAlignment));
+  const auto size = static_cast<std::size_t>(file.block());
+  std::byte* const buffer = static_cast<std::byte*>(std::aligned_alloc(size, size));
+  std::memset(buffer, 0x5a, size);
+  EXPECT_EQ(::pwrite(file.descriptor(), buffer, size, file.block()), file.block());
+  std::free(buffer);
+  std::vector<std::byte> back(size);
+  ASSERT_TRUE(file.read(file.block(), back).ok());
+  EXPECT_EQ(back, std::vector(size, std::byte{0x5a}));
 }
 
 TEST_F(SpillFileTest, ReadsBackWhatWasWrittenAtAnyOffset) {

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "sluice/memory/numa_topology.hpp"
 #include "sluice/memory/page_mover.hpp"
 #include "sluice/memory/presets.hpp"
@@ -77,6 +79,33 @@ TEST(TierStorages, OpenPassesOnWhyAFileCannotBeUsed) {
   const auto storages = TierStorages::open(machine, std::vector<Bytes>{kMiB, kMiB});
   ASSERT_FALSE(storages.ok());
   EXPECT_THAT(storages.error().message, HasSubstr("/no/such/directory/spill"));
+}
+
+// Ordinary memory in the place of a device's, of which copies are counted.
+int copies_of_device = 0;
+const DeviceMemory kDevice{[](const Tier& tier, Bytes bytes) { return Arena::map(bytes, tier.name); },
+                           [](void* to, const void* from, std::size_t bytes) {
+                             ++copies_of_device;
+                             std::memcpy(to, from, bytes);
+                             return Status();
+                           }};
+
+TEST(TierStorages, MemoryOfADeviceIsMappedAndCopiedByWhoKnowsIt) {
+  Machine machine;
+  machine.tiers = {{.name = "gpu", .kind = TierKind::kGpu}, {.name = "host", .kind = TierKind::kPinned}};
+  const std::vector<Bytes> sizes{kMiB, kMiB};
+  const auto refused = TierStorages::open(machine, sizes);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
+  const auto storages = TierStorages::open(machine, sizes, {}, &kDevice).value();
+  const std::vector<std::byte> bytes(100, std::byte{7});
+  for (const TierId tier : {0, 1}) {
+    std::vector<std::byte> back(bytes.size());
+    ASSERT_TRUE(storages.write(tier, 5000, bytes).ok());
+    ASSERT_TRUE(storages.read(tier, 5000, back).ok());
+    EXPECT_EQ(back, bytes);
+    EXPECT_EQ(copies_of_device, 2) << "the host reaches pinned memory itself";
+  }
 }
 
 }  // namespace
