@@ -25,13 +25,13 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-// Those that an option's help names: "--optimizer sgd|adam".
+// Those that an option's help names: "--optimizer sgd|adam=sgd", whose last is the default.
 std::vector<std::string> words_of(const std::string& option) {
   const std::string help = run_sluice({"train", "--help"}).output;
   std::stringstream words(help.substr(help.find(option + " ") + option.size() + 1));
   std::string all;
   words >> all;
-  std::stringstream parts(all);
+  std::stringstream parts(all.substr(0, all.find('=')));
   std::vector<std::string> found;
   for (std::string word; std::getline(parts, word, '|');) found.push_back(word);
   return found;
