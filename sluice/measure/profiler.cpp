@@ -53,8 +53,10 @@ class StepMeasurement {
     SLUICE_ASSIGN(timer_, OpTimer::make(compiled_, machine_.threads, 1, kRingOfCaches * machine_.cache_bytes));
     begin_ = Clock::now();
     if (limited()) SLUICE_RETURN_IF_ERROR(measure_one_of_each_kind());
-    const OpTasks chosen = within_time(worth_measuring());
-    if (!chosen.empty()) SLUICE_RETURN_IF_ERROR(measure_in_passes(chosen));
+    // What is measured may show that more of the rest is worth it.
+    for (OpTasks chosen; !(chosen = within_time(worth_measuring())).empty(); estimate()) {
+      SLUICE_RETURN_IF_ERROR(measure_in_passes(chosen));
+    }
     int measured = 0;
     for (const OpTask& task : tasks_) {
       if (task.kept) cache_.put_op(task.signature, *task.kept);
@@ -107,7 +109,8 @@ class StepMeasurement {
     Seconds step = 0;
     for (OpTask& task : tasks_) {
       step += task.in_step();
-      if (!knows(task)) unknown.push_back(&task);
+      const bool measured = task.kept && task.kept->sound();
+      if (!measured && !knows(task)) unknown.push_back(&task);
     }
     std::ranges::stable_sort(unknown, std::ranges::greater{}, &OpTask::in_step);
     for (Seconds small = 0; limited() && !unknown.empty(); unknown.pop_back()) {
@@ -132,6 +135,7 @@ class StepMeasurement {
 
   OpTasks within_time(const OpTasks& wanted) const {
     OpTasks chosen;
+    if (over()) return chosen;
     Seconds needed = 0;
     for (OpTask* task : wanted) {
       needed += kRunsOfAnOp * static_cast<double>(task->ops.size()) * task->estimate;
