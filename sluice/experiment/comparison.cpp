@@ -141,9 +141,8 @@ class Comparison {
     const std::optional<std::int64_t> most_steps = has_search(row.planner) ? options_.trials : 0;
     Result<PlannedStart> start = start_planning(workload_, machine_, profile_, row.planner, options_.fast,
                                                 options_.accesses, most_steps, watch_of(row.planner));
-    if (!start.ok()) {  // its row says why
+    if (!start.ok())  // its row says why
       return advised(workload_, machine_, profile_, row.planner, options_.fast, options_.accesses, start.error());
-    }
     row.plan = start->plan;
     if (!start->search) return {};
     SLUICE_ASSIGN(Workload tried, build_workload(workload_.options));

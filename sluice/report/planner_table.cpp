@@ -65,11 +65,15 @@ namespace {
 
 // {"name", "help", "source", "default", "least", "most", "words"}: the numbers of those written as numbers, else words.
 nlohmann::json setting_json(const Setting& setting, const Settings& all) {
-  nlohmann::json object = {{"name", setting.name}, {"help", setting.help}, {"source", setting.source}};
-  if (setting.words.empty()) {
-    object.update({{"default", setting.get(all.defaults)}, {"least", setting.least}, {"most", setting.most}});
+  nlohmann::json object = {{"name", setting.name},
+                           {"help", setting.help},
+                           {"source", setting.source},
+                           {"default", text_of(setting, all.defaults)}};
+  if (!setting.words.empty()) {
+    object["words"] = setting.words;
   } else {
-    object.update({{"default", text_of(setting, all.defaults)}, {"words", setting.words}});
+    object["least"] = setting.least;
+    object["most"] = setting.most;
   }
   return object;
 }
