@@ -45,7 +45,10 @@ bool may_be_absent(const std::string& type) { return type.ends_with(" or absent"
 
 bool fits(const json& value, const std::string& type) {
   if (may_be_absent(type)) return fits(value, type.substr(0, type.size() - 10));
-  if (type.ends_with(" or null")) return value.is_null() || fits(value, type.substr(0, type.size() - 8));
+  if (const auto either = type.find(" or "); either != std::string::npos) {
+    return fits(value, type.substr(0, either)) || fits(value, type.substr(either + 4));
+  }
+  if (type == "null") return value.is_null();
   if (type.ends_with("[]")) {
     const std::string each = type.substr(0, type.size() - 2);
     return value.is_array() && std::ranges::all_of(value, [&](const json& element) { return fits(element, each); });

@@ -151,7 +151,7 @@ TEST_F(CompletionTest, BashOffersCommandsAndOptions) {
 }
 
 TEST_F(CompletionTest, BashOffersWordsNamesAndFiles) {
-  EXPECT_THAT(offered("train --optimizer ''"), ElementsAre("sgd", "adam", "adamw"));
+  EXPECT_THAT(offered("train --optimizer ''"), ElementsAre("sgd", "adam", "adamw", "lion"));
   EXPECT_THAT(offered("train --precision = bf"), ElementsAre("bf16", "bf16-masters"));
   EXPECT_THAT(offered("train densenet12"), ElementsAre("densenet121"));
   EXPECT_THAT(offered("plan --fast auto : 5% densenet12"), ElementsAre("densenet121"));

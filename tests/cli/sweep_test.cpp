@@ -43,7 +43,6 @@ TEST_F(SweepTest, PointsAreWhatSimulateSays) {
   EXPECT_LE(point["bound_slowdown"], point["predicted_slowdown"]);
   EXPECT_EQ(point["planned_for_bytes"], point["budget_bytes"]);
   EXPECT_THAT(result_.output, AllOf(HasSubstr("infeasible"), HasSubstr("the smallest budget it can use is")));
-  EXPECT_THAT(result_.output, HasSubstr("With 60 % of peak memory"));
   EXPECT_THAT(read_text(page), AllOf(HasSubstr("resnet20"), HasSubstr("\"no_loss\":[]")));
   EXPECT_GT(point["price"]["performance"].get<double>(), 0);
   EXPECT_LE(point["price"]["cost"].get<double>(), 1);
@@ -66,8 +65,7 @@ TEST_F(SweepTest, FindsTheBudgetWithoutLoss) {
     EXPECT_LE(found["predicted_slowdown"].get<double>(), 1.05);
     EXPECT_LE(found["budget_bytes"], swept["fast_only_bytes"]);
   }
-  EXPECT_EQ(document["claims"].size(), 2U);
-  EXPECT_THAT(result_.output, AllOf(HasSubstr("no loss MiB"), HasSubstr("ReDL, figure 11(b)")));
+  EXPECT_THAT(result_.output, HasSubstr("no loss MiB"));
   const json usual = call({"--no-loss", "--planners", "sentinel"});
   EXPECT_EQ(usual["models"][0]["no_loss"][0]["allowed_loss"], 0.01) << "where nothing follows";
 }

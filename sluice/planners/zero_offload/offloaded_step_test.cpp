@@ -6,6 +6,7 @@
 
 #include "sluice/graph/op_traits.hpp"
 #include "sluice/plan/plan_graph.hpp"
+#include "sluice/planners/registry/advice.hpp"
 #include "sluice/planners/registry/make_plan.hpp"
 #include "sluice/planners/registry/offload_for_tests.hpp"
 #include "sluice/program/program.hpp"
@@ -122,11 +123,11 @@ TEST(StatesBehindTheHost, AreReadUpdatedAndWrittenAtOnce) {
 
 TEST(StatesBehindTheHost, NeedAFile) {
   const OffloadProblem problem(offload_network(Precision::kBF16Masters, Optimizer::kAdam, 3));
-  const Result<Plan> plan = make_plan(
-      "zero-offload",
-      {.graph = problem.graph, .profile = problem.profile, .machine = problem.machine, .budgets = {kGiB, 400 * kKiB}});
+  const PlanRequest request{
+      .graph = problem.graph, .profile = problem.profile, .machine = problem.machine, .budgets = {kGiB, 400 * kKiB}};
+  const Result<Plan> plan = make_plan("zero-offload", request);
   ASSERT_FALSE(plan.ok());
-  EXPECT_THAT(plan.error().message, HasSubstr("name a further one with --slow"));
+  EXPECT_THAT(advised("zero-offload", request, plan.error()).message, HasSubstr("name a further one with --slow"));
 }
 
 }  // namespace
