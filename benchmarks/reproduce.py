@@ -67,7 +67,7 @@ def item_json(item, results):
 
 def write_json(options, document):
     if options.json:
-        records.write_whole(pathlib.Path(options.json), json.dumps({"format": "sluice-json", "version": 1, "command": "reproduce",
+        records.write_whole(pathlib.Path(options.json), json.dumps({"format": "sluice-json", "version": 2, "command": "reproduce",
                                                                     **document}, indent=1) + "\n")
 
 

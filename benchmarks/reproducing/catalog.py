@@ -9,7 +9,7 @@ import pathlib
 import re
 
 HOWS = ("executed", "simulated", "both")
-PLACES = ("$sluice", "$out", "$picture", "$folder", "$root", "$spill", "$name")
+PLACES = ("$sluice", "$out", "$folder", "$root", "$spill", "$name")
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 BUILT = "build/release/"
 

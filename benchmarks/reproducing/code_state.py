@@ -122,7 +122,7 @@ def shown_commands(kept):
 
 def shown_command(kept, words):
     """As people read it, and would type it: without this machine's folders."""
-    shown = {"$sluice": "sluice", "$out": f"{kept.name}.json", "$picture": f"{kept.name}.svg", "$folder": ".", "$root": ".",
+    shown = {"$sluice": "sluice", "$out": f"{kept.name}.json", "$folder": ".", "$root": ".",
              "$spill": "SPILL", "$name": kept.name}
     return " ".join(quoted(filled_places(word, shown)) for word in words)
 

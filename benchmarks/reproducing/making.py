@@ -84,7 +84,7 @@ class Maker:
 
     def places(self, kept):
         files = self.scratch / "files"
-        return {"$sluice": str(self.sluice), "$out": str(files / f"{kept.name}.json"), "$picture": str(files / f"{kept.name}.svg"),
+        return {"$sluice": str(self.sluice), "$out": str(files / f"{kept.name}.json"),
                 "$folder": str(files), "$root": str(self.catalog.root), "$spill": str(self.spill), "$name": kept.name}
 
     def run(self, kept, words, output):
@@ -121,14 +121,12 @@ class Maker:
                 raise Failed(f"it wrote no good JSON: {file.name}: {error}") from error
 
     def keep(self, kept, made, text):
-        """Pictures and page first: the records, written last and whole, say that it is made."""
+        """The page first: the records, written last and whole, say that it is made."""
         new = {kept.name: {"name": kept.name, **made}}
         for name, document in self.documents():
             numbers = pruning.pruned(document, papers.read_paths(self.items, name, document))
             new[name] = {"name": name, **made, **({"emulated": True} if pruning.is_emulated(document) else {}),
                          **({"numbers": numbers} if numbers else {})}
-        for picture in (self.scratch / "files").glob("*.svg"):
-            os.replace(picture, self.catalog.results / picture.name)
         records.write_section(self.catalog.results, kept.page, kept.name, self.head(kept, made) + self.clean(kept, text))
         records.write_records(self.catalog.results, {**records.records_of(self.catalog.results), **new})
 

@@ -13,7 +13,7 @@ namespace sluice {
 
 // What `sluice COMMAND --json` writes (docs/json.md); "command" says of which command. Keys may be added within a version.
 inline constexpr std::string_view kDocumentFormat = "sluice-json";
-inline constexpr int kDocumentVersion = 1;
+inline constexpr int kDocumentVersion = 2;
 
 struct KnownVersions {
   int oldest = 1, newest = 1;

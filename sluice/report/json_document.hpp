@@ -1,7 +1,7 @@
 // What `sluice COMMAND --json FILE` writes: a document that says what it is and in which version (docs/json.md), so that a
 // reader can refuse what it does not know.
 //
-//   {"format": "sluice-json", "version": 1, "command": "plan", "run": {...}, ...}
+//   {"format": "sluice-json", "version": 2, "command": "plan", "run": {...}, ...}
 //
 // FILE may be "-", standard output. Then the document is all that stands there: keep_output_for_documents() sends what is
 // printed for people to standard error.

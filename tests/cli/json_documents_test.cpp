@@ -46,7 +46,7 @@ class JsonDocumentsTest : public ::testing::Test {
   }
   void hold(const json& document, const std::string& command, const Words& more = {}) {
     EXPECT_EQ(document["format"], "sluice-json");
-    EXPECT_EQ(document["version"], 1);
+    EXPECT_EQ(document["version"], 2);
     EXPECT_EQ(document["command"], command);
     const bool failed = document.contains("error");
     const Words names = joined({"every document", failed ? "an error" : command}, more);
