@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds and tests, from a bare Debian 12 machine.
 #
-#   scripts/test.sh              the quick set: everything that can break, at sizes that take minutes; about 15 minutes on two cores
+#   scripts/test.sh              the quick set: everything that can break, at sizes that take minutes; about 20 minutes on two cores
 #   scripts/test.sh all          everything: the quick set, larger sizes, sanitizers, browser, virtual machine; about an hour
 #   scripts/test.sh soak         what takes hours: fuzzing and random plans at scale; run where a capability needs it
 #   scripts/test.sh quarter [N]  a quarter of what `all` has beyond the quick set: the N-th of four, or by the number of
