@@ -44,26 +44,28 @@ struct Setting {
   Status check(double value) const;
 };
 
-template <auto kMember>
+template <auto MemberPointer>
 struct MemberType;
-template <typename Config, typename Member, Member Config::*kMember>
-struct MemberType<kMember> {
+template <typename Config, typename Member, Member Config::*MemberPointer>
+struct MemberType<MemberPointer> {
   using Struct = Config;
   using Type = Member;
 };
 
 // A row for this member: a number, a bool (0 or 1) or an enum that counts from 0 in the order of `words`.
-template <auto kMember>
+template <auto MemberPointer>
 Setting setting(Setting row) {
-  using Config = typename MemberType<kMember>::Struct;
-  using Member = typename MemberType<kMember>::Type;
+  using Config = typename MemberType<MemberPointer>::Struct;
+  using Member = typename MemberType<MemberPointer>::Type;
   row.whole = !std::is_floating_point_v<Member>;
   if constexpr (std::same_as<Member, bool>) row.most = 1;
   if (!row.words.empty()) row.most = static_cast<double>(row.words.size() - 1);
-  row.get = [](const std::any& config) { return static_cast<double>(std::any_cast<const Config&>(config).*kMember); };
+  row.get = [](const std::any& config) {
+    return static_cast<double>(std::any_cast<const Config&>(config).*MemberPointer);
+  };
   row.set = [](std::any& config, double value) {
     using Number = std::conditional_t<std::is_enum_v<Member>, int, Member>;
-    std::any_cast<Config&>(config).*kMember = static_cast<Member>(static_cast<Number>(value));
+    std::any_cast<Config&>(config).*MemberPointer = static_cast<Member>(static_cast<Number>(value));
   };
   return row;
 }
