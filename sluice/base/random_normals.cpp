@@ -24,10 +24,10 @@ constexpr double kRounds = 0x1.8p52;                       // added and taken of
   return std::bit_cast<double>(value | kTwoTo52) - 0x1p52;
 }
 
-template <std::size_t kTerms>
-[[gnu::always_inline]] inline double polynomial(const std::array<double, kTerms>& terms, double x) {
+template <std::size_t Terms>
+[[gnu::always_inline]] inline double polynomial(const std::array<double, Terms>& terms, double x) {
   double sum = terms[0];
-  for (std::size_t i = 1; i < kTerms; ++i) sum = sum * x + terms[i];
+  for (std::size_t i = 1; i < Terms; ++i) sum = sum * x + terms[i];
   return sum;
 }
 

@@ -3,6 +3,7 @@
 #include "sluice/experiment/machine_probe.hpp"
 #include "sluice/measure/profiler.hpp"
 #include "sluice/planners/registry/registry.hpp"
+#include "sluice/planners/schedule/everything_fast.hpp"
 #include "sluice/policies/policy_settings.hpp"
 
 namespace sluice {

@@ -13,7 +13,7 @@
 
 namespace sluice {
 
-#define SLUICE_OPTIMIZER_ROW(name, row) extern const OptimizerRow row##_optimizer;
+#define SLUICE_OPTIMIZER_ROW(name, row) OptimizerRow row##_optimizer();
 SLUICE_OPTIMIZERS(SLUICE_OPTIMIZER_ROW)
 #undef SLUICE_OPTIMIZER_ROW
 
@@ -55,9 +55,11 @@ std::string range_of(const Hyperparameter& each) {
 
 const OptimizerRow& optimizer_row(Optimizer optimizer) {
   switch (optimizer) {
-#define SLUICE_OPTIMIZER_ROW(name, row) \
-  case Optimizer::name:                 \
-    return row##_optimizer;
+#define SLUICE_OPTIMIZER_ROW(name, row)                  \
+  case Optimizer::name: {                                \
+    static const OptimizerRow known = row##_optimizer(); \
+    return known;                                        \
+  }
     SLUICE_OPTIMIZERS(SLUICE_OPTIMIZER_ROW)
 #undef SLUICE_OPTIMIZER_ROW
   }

@@ -37,18 +37,22 @@ void fill_adam(const OptimizerOptions& options, Attributes& update) {
 
 }  // namespace
 
-extern const OptimizerRow adam_optimizer, adamw_optimizer;
-const OptimizerRow adam_optimizer{.name = "adam",
-                                  .update = "Kingma & Ba's; *g* += decay *w* first",
-                                  .kind = OpKind::kAdamUpdate,
-                                  .rate = 0.001,
-                                  .hyperparameters = kAdamNumbers,
-                                  .fill = fill_adam};
-const OptimizerRow adamw_optimizer{.name = "adamw",
-                                   .update = "Adam's; *w* -= rate decay *w* beside it",
-                                   .kind = OpKind::kAdamUpdate,
-                                   .rate = 0.001,
-                                   .hyperparameters = kAdamNumbers,
-                                   .fill = fill_adam};
+OptimizerRow adam_optimizer() {
+  return {.name = "adam",
+          .update = "Kingma & Ba's; *g* += decay *w* first",
+          .kind = OpKind::kAdamUpdate,
+          .rate = 0.001,
+          .hyperparameters = kAdamNumbers,
+          .fill = fill_adam};
+}
+
+OptimizerRow adamw_optimizer() {
+  return {.name = "adamw",
+          .update = "Adam's; *w* -= rate decay *w* beside it",
+          .kind = OpKind::kAdamUpdate,
+          .rate = 0.001,
+          .hyperparameters = kAdamNumbers,
+          .fill = fill_adam};
+}
 
 }  // namespace sluice

@@ -27,13 +27,13 @@ void fill_lion(const OptimizerOptions& options, Attributes& update) {
 
 }  // namespace
 
-extern const OptimizerRow lion_optimizer;
-const OptimizerRow lion_optimizer{
-    .name = "lion",
-    .update = "*w* -= rate (sign(*m* + (1 - beta 1) (*g* - *m*)) + decay *w*); *m* += (1 - beta 2) (*g* - *m*)",
-    .kind = OpKind::kLionUpdate,
-    .rate = 0.0001,
-    .hyperparameters = kLionNumbers,
-    .fill = fill_lion};
+OptimizerRow lion_optimizer() {
+  return {.name = "lion",
+          .update = "*w* -= rate (sign(*m* + (1 - beta 1) (*g* - *m*)) + decay *w*); *m* += (1 - beta 2) (*g* - *m*)",
+          .kind = OpKind::kLionUpdate,
+          .rate = 0.0001,
+          .hyperparameters = kLionNumbers,
+          .fill = fill_lion};
+}
 
 }  // namespace sluice

@@ -24,12 +24,13 @@ void fill_sgd(const OptimizerOptions& options, Attributes& update) {
 
 }  // namespace
 
-extern const OptimizerRow sgd_optimizer;
-const OptimizerRow sgd_optimizer{.name = "sgd",
-                                 .update = "*g* += decay *w*; *v* = momentum *v* + *g*; *w* -= rate *v*",
-                                 .kind = OpKind::kSgdUpdate,
-                                 .rate = 0.02,
-                                 .hyperparameters = kSgdNumbers,
-                                 .fill = fill_sgd};
+OptimizerRow sgd_optimizer() {
+  return {.name = "sgd",
+          .update = "*g* += decay *w*; *v* = momentum *v* + *g*; *w* -= rate *v*",
+          .kind = OpKind::kSgdUpdate,
+          .rate = 0.02,
+          .hyperparameters = kSgdNumbers,
+          .fill = fill_sgd};
+}
 
 }  // namespace sluice

@@ -62,7 +62,7 @@ double activate(Activation activation, double value);
 bool passes(Activation activation, double value);
 
 // One of each kind (graph/op_table.hpp), named at the end of its family's file: SLUICE_REFERENCE_KERNEL(kRelu, relu).
-template <OpKind kind>
+template <OpKind Kind>
 void reference_kernel(const ReferenceCall& call);
 #define SLUICE_DECLARED(kind, ...) \
   template <>                      \
