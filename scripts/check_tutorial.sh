@@ -19,7 +19,7 @@ readonly make_small='
 '
 bin=$root/build/release/tools
 if [[ ${1:-} == --bin ]]; then bin=$(cd "${2:?--bin needs a folder}" && pwd); fi
-if ! /usr/bin/python3 -c 'import torch, onnx' 2>/dev/null; then
+if ! /usr/bin/python3 -c 'import torch; from onnx import numpy_helper' 2>/dev/null; then
   echo "check_tutorial: skipped: python3-torch or python3-onnx is missing"
   exit 77
 fi
