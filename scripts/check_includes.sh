@@ -108,6 +108,24 @@ first_of_left() {
   done
 }
 
+# check_namespaces ROOT: a file of sluice/plan opens namespace sluice::plan, or one within it; base is sluice itself. What
+# tests share may lie in sluice::testing, and a file that opens its own may declare names of another beside it.
+check_namespaces() {
+  local file space own wrong=0
+  while IFS=: read -r file space; do
+    own=${file#sluice/} own=sluice::${own%%/*}
+    [[ $own != sluice::base ]] || own=sluice
+    case $space in
+      "$own" | "$own"::*) ;;
+      sluice::testing) [[ $file == *_for_tests.hpp || $file == *_test.cpp ]] || { echo "$file is in namespace $space"; wrong=1; } ;;
+      *) grep -qE "^namespace $own\b" "$1/$file" || { echo "$file: namespace $space should be $own"; wrong=1; } ;;
+    esac
+  done < <(cd "$1" && grep -roE '^namespace sluice[a-z:_]*' --include='*.cpp' --include='*.hpp' --include='*.cu' --include='*.cuh' \
+    sluice | sed 's/:namespace /:/')
+  echo "check_includes: namespaces are folders"
+  ((wrong == 0))
+}
+
 # check_public ROOT: what a library user gets. Headers behind the umbrella bring no vendor's header along, and the
 # examples include nothing else. Prints what is wrong.
 check_public() {
@@ -183,6 +201,7 @@ self_test() {
     fi
   done
   self_test_circles || wrong=$((wrong + 1))
+  self_test_namespaces || wrong=$((wrong + 1))
   echo "check_includes: self-test of ${#cases[@]} cases, $wrong wrong"
   ((wrong == 0))
 }
@@ -205,11 +224,35 @@ self_test_circles() {
   done
 }
 
+# One line per case: FILE, the namespace it opens, and whether that must be rejected.
+self_test_namespaces() {
+  local cases=(
+    'sluice/base/a.hpp               sluice               ok'
+    'sluice/plan/a.hpp               sluice::plan         ok'
+    'sluice/plan/verify/a.cpp        sluice::plan::verify ok'
+    'sluice/plan/a.hpp               sluice               bad'
+    'sluice/plan/a.hpp               sluice::planners     bad'
+    'sluice/plan/a.hpp               sluice::plan_b       bad'
+    'sluice/plan/a_for_tests.hpp     sluice::testing      ok'
+    'sluice/plan/a.hpp               sluice::testing      bad'
+  )
+  local line root file space verdict found
+  for line in "${cases[@]}"; do
+    read -r file space verdict <<<"$line"
+    root=$(mktemp -d)
+    mkdir -p "$root/$(dirname "$file")"
+    echo "namespace $space {" >"$root/$file"
+    if check_namespaces "$root" >/dev/null; then found=ok; else found=bad; fi
+    rm -r "$root"
+    if [[ $found != "$verdict" ]]; then echo "self-test: $file in $space should be $verdict, was $found"; return 1; fi
+  done
+}
+
 case ${1:-} in
   --self-test) self_test ;;
   "")
     root=$(dirname "${BASH_SOURCE[0]}")/..
-    check_tree "$root" && check_public "$root" && check_circles
+    check_tree "$root" && check_public "$root" && check_circles && check_namespaces "$root"
     ;;
   *) echo "usage: scripts/check_includes.sh [--self-test]" >&2; exit 2 ;;
 esac

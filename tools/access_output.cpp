@@ -9,12 +9,12 @@
 #include "sluice/profile/access_profile_file.hpp"
 #include "sluice/report/text_table.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 namespace {
 
-std::int64_t total(const TensorAccesses& accesses) { return accesses.reads + accesses.writes; }
+std::int64_t total(const profile::TensorAccesses& accesses) { return accesses.reads + accesses.writes; }
 
-std::string describe_counting(const AccessProfile& profile) {
+std::string describe_counting(const profile::AccessProfile& profile) {
   std::vector<std::pair<std::string, std::string>> fields = {
       {"counted by", fmt::format("{}, TLB reach {}, chunks of at most {}", profile.method,
                                  format_bytes(profile.tlb_reach), format_bytes(profile.largest_chunk))},
@@ -22,14 +22,14 @@ std::string describe_counting(const AccessProfile& profile) {
       {"counted step", fmt::format("{} ({:.1f} times)", format_seconds(profile.profiled_step),
                                    profile.profiled_step / profile.normal_step)}};
   for (const std::string& note : profile.notes) fields.emplace_back("note", note);
-  return format_fields(fields);
+  return report::format_fields(fields);
 }
 
-std::vector<TensorId> by_accesses(const std::vector<TensorAccesses>& accesses) {
-  std::vector<TensorId> order(accesses.size());
+std::vector<graph::TensorId> by_accesses(const std::vector<profile::TensorAccesses>& accesses) {
+  std::vector<graph::TensorId> order(accesses.size());
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, std::greater{},
-                           [&](TensorId id) { return total(accesses[static_cast<std::size_t>(id)]); });
+                           [&](graph::TensorId id) { return total(accesses[static_cast<std::size_t>(id)]); });
   return order;
 }
 
@@ -55,8 +55,8 @@ void AccessArguments::add_to(CLI::App& command) {
       ->needs(accesses);
 }
 
-Result<AccessOptions> AccessArguments::options() const {
-  AccessOptions options{.hardware_sampling = hardware_sampling};
+Result<experiment::AccessOptions> AccessArguments::options() const {
+  experiment::AccessOptions options{.hardware_sampling = hardware_sampling};
   if (!tlb_reach.empty()) {
     SLUICE_ASSIGN(options.tlb_reach, parse_bytes(tlb_reach));
   }
@@ -66,30 +66,30 @@ Result<AccessOptions> AccessArguments::options() const {
   return options;
 }
 
-std::string describe_accesses(const Graph& graph, const AccessProfile& profile, std::size_t count) {
-  const std::vector<TensorAccesses> accesses = accesses_by_tensor(graph, profile);
-  TextTable table({{"tensor", Align::kLeft, 0},
-                   {"role", Align::kLeft, 0},
-                   {"size", Align::kRight, 0},
-                   {"pages read", Align::kRight, 0},
-                   {"pages written", Align::kRight, 0},
-                   {"accesses a page", Align::kRight, 0}});
-  std::vector<TensorId> order = by_accesses(accesses);
+std::string describe_accesses(const graph::Graph& graph, const profile::AccessProfile& profile, std::size_t count) {
+  const std::vector<profile::TensorAccesses> accesses = profile::accesses_by_tensor(graph, profile);
+  report::TextTable table({{"tensor", report::Align::kLeft, 0},
+                           {"role", report::Align::kLeft, 0},
+                           {"size", report::Align::kRight, 0},
+                           {"pages read", report::Align::kRight, 0},
+                           {"pages written", report::Align::kRight, 0},
+                           {"accesses a page", report::Align::kRight, 0}});
+  std::vector<graph::TensorId> order = by_accesses(accesses);
   order.resize(std::min(order.size(), count));
-  for (const TensorId id : order) {
-    const TensorAccesses& sum = accesses[static_cast<std::size_t>(id)];
-    const Tensor& tensor = graph.tensor(id);
+  for (const graph::TensorId id : order) {
+    const profile::TensorAccesses& sum = accesses[static_cast<std::size_t>(id)];
+    const graph::Tensor& tensor = graph.tensor(id);
     table.add_row({tensor.name, std::string(to_string(tensor.role)), format_bytes(tensor.bytes),
                    std::to_string(sum.reads), std::to_string(sum.writes), fmt::format("{:.1f}", sum.per_page)});
   }
   return fmt::format("main-memory accesses of one step\n{}\n{}", describe_counting(profile), table.text());
 }
 
-nlohmann::json accesses_json(const Graph& graph, const AccessProfile& profile) {
+nlohmann::json accesses_json(const graph::Graph& graph, const profile::AccessProfile& profile) {
   nlohmann::json tensors = nlohmann::json::array();
-  const std::vector<TensorAccesses> accesses = accesses_by_tensor(graph, profile);
-  for (const TensorId id : by_accesses(accesses)) {
-    const TensorAccesses& sum = accesses[static_cast<std::size_t>(id)];
+  const std::vector<profile::TensorAccesses> accesses = profile::accesses_by_tensor(graph, profile);
+  for (const graph::TensorId id : by_accesses(accesses)) {
+    const profile::TensorAccesses& sum = accesses[static_cast<std::size_t>(id)];
     tensors.push_back({{"tensor", graph.tensor(id).name},
                        {"role", to_string(graph.tensor(id).role)},
                        {"bytes", graph.tensor(id).bytes},
@@ -97,7 +97,7 @@ nlohmann::json accesses_json(const Graph& graph, const AccessProfile& profile) {
                        {"writes", sum.writes},
                        {"per_page", sum.per_page}});
   }
-  return {{"profile", access_profile_to_json(profile)}, {"tensors", tensors}};
+  return {{"profile", profile::access_profile_to_json(profile)}, {"tensors", tensors}};
 }
 
-}  // namespace sluice
+}  // namespace sluice::cli

@@ -12,7 +12,7 @@ namespace CLI {
 class App;  // of CLI11, whose header takes two seconds to compile
 }
 
-namespace sluice {
+namespace sluice::cli {
 
 struct AccessArguments {
   bool wanted = false;
@@ -21,13 +21,13 @@ struct AccessArguments {
   std::string largest_chunk;
 
   void add_to(CLI::App& command);
-  Result<AccessOptions> options() const;  // kBadInput for a size that is none
+  Result<experiment::AccessOptions> options() const;  // kBadInput for a size that is none
 };
 
 // How it was counted, and the `count` tensors with the most accesses.
-std::string describe_accesses(const Graph& graph, const AccessProfile& profile, std::size_t count);
+std::string describe_accesses(const graph::Graph& graph, const profile::AccessProfile& profile, std::size_t count);
 
 // The profile, and every tensor's sums by name.
-nlohmann::json accesses_json(const Graph& graph, const AccessProfile& profile);
+nlohmann::json accesses_json(const graph::Graph& graph, const profile::AccessProfile& profile);
 
-}  // namespace sluice
+}  // namespace sluice::cli

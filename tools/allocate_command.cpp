@@ -18,7 +18,7 @@
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 namespace {
 
 struct AllocateArguments {
@@ -30,9 +30,9 @@ struct AllocateArguments {
 };
 
 struct Allocation {
-  OffsetAssignment assignment;    // the lowest that was found
-  std::optional<Bytes> capacity;  // that was asked for
-  bool impossible = false;        // nothing fits below the capacity: proven
+  memory::OffsetAssignment assignment;  // the lowest that was found
+  std::optional<Bytes> capacity;        // that was asked for
+  bool impossible = false;              // nothing fits below the capacity: proven
   bool interrupted = false;
   Seconds seconds = 0;
 
@@ -41,25 +41,26 @@ struct Allocation {
 };
 
 // Below the capacity if there is a way, else as low as the portfolio comes.
-void fit(std::span<const OffsetItem> items, const std::function<bool()>& stop, Allocation& allocation) {
-  OffsetAssignment& assignment = allocation.assignment;
-  assignment = assign_offsets(items, *allocation.capacity);
+void fit(std::span<const memory::OffsetItem> items, const std::function<bool()>& stop, Allocation& allocation) {
+  memory::OffsetAssignment& assignment = allocation.assignment;
+  assignment = memory::assign_offsets(items, *allocation.capacity);
   allocation.impossible = assignment.lower_bound > *allocation.capacity;
   if (allocation.fits() || allocation.impossible) return;
-  SearchResult found = search_offsets(items, *allocation.capacity, {.stop = stop});
-  allocation.impossible = found.verdict == SearchVerdict::kImpossible;
+  memory::SearchResult found = memory::search_offsets(items, *allocation.capacity, {.stop = stop});
+  allocation.impossible = found.verdict == memory::SearchVerdict::kImpossible;
   if (allocation.impossible) assignment.lower_bound = *allocation.capacity + 1;
-  if (found.verdict != SearchVerdict::kFound) return;
+  if (found.verdict != memory::SearchVerdict::kFound) return;
   assignment.offsets = std::move(found.offsets);
-  assignment.height = height_of(items, assignment.offsets);
+  assignment.height = memory::height_of(items, assignment.offsets);
 }
 
-Allocation allocate(std::span<const OffsetItem> items, std::optional<Bytes> capacity, bool minimize, Seconds limit) {
+Allocation allocate(std::span<const memory::OffsetItem> items, std::optional<Bytes> capacity, bool minimize,
+                    Seconds limit) {
   using Clock = std::chrono::steady_clock;
-  const InterruptGuard guard;
+  const train::InterruptGuard guard;
   const Clock::time_point start = Clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
-  ProgressLine progress("searching");
+  train::ProgressLine progress("searching");
   const std::function<bool()> stop = [&] {
     progress.update(static_cast<std::int64_t>(seconds()), static_cast<std::int64_t>(std::ceil(limit)),
                     "seconds at most");
@@ -70,7 +71,7 @@ Allocation allocate(std::span<const OffsetItem> items, std::optional<Bytes> capa
   if (capacity && !minimize) {
     fit(items, stop, allocation);
   } else {
-    allocation.assignment = minimize_offsets(items, stop);
+    allocation.assignment = memory::minimize_offsets(items, stop);
     allocation.impossible = capacity && allocation.assignment.lower_bound > *capacity;
   }
   allocation.interrupted = guard.interrupted();
@@ -79,7 +80,7 @@ Allocation allocate(std::span<const OffsetItem> items, std::optional<Bytes> capa
 }
 
 std::string verdict_text(const Allocation& allocation) {
-  const OffsetAssignment& found = allocation.assignment;
+  const memory::OffsetAssignment& found = allocation.assignment;
   std::string text = fmt::format("height {} bytes, bound {} bytes", found.height, found.lower_bound);
   text += allocation.least() ? ": nothing is lower"
                              : fmt::format(": within {:.2f} % of the least there may be",
@@ -94,7 +95,7 @@ std::string verdict_text(const Allocation& allocation) {
 }
 
 // What is drawn of it beside its document: where each item lies, and when.
-nlohmann::json boxes_json(const AllocationProblem& problem, const OffsetAssignment& found) {
+nlohmann::json boxes_json(const memory::AllocationProblem& problem, const memory::OffsetAssignment& found) {
   nlohmann::json boxes = nlohmann::json::array();
   for (std::size_t i = 0; i < problem.ids.size(); ++i) {
     boxes.push_back({{"id", problem.ids[i]},
@@ -107,19 +108,19 @@ nlohmann::json boxes_json(const AllocationProblem& problem, const OffsetAssignme
 }
 
 // This machine, of which nothing but the processor matters here.
-Result<Machine> machine_of_record() {
-  SLUICE_ASSIGN(Machine machine, make_machine({.threads = 1}));
+Result<memory::Machine> machine_of_record() {
+  SLUICE_ASSIGN(memory::Machine machine, memory::make_machine({.threads = 1}));
   machine.tiers.resize(1);
   machine.links.clear();
   return machine;
 }
 
-Result<nlohmann::json> allocation_json(const AllocationProblem& problem, const Allocation& allocation) {
-  SLUICE_ASSIGN(const Machine machine, machine_of_record());
-  const OffsetAssignment& found = allocation.assignment;
+Result<nlohmann::json> allocation_json(const memory::AllocationProblem& problem, const Allocation& allocation) {
+  SLUICE_ASSIGN(const memory::Machine machine, machine_of_record());
+  const memory::OffsetAssignment& found = allocation.assignment;
   nlohmann::json offsets = nlohmann::json::object();
   for (std::size_t i = 0; i < problem.ids.size(); ++i) offsets[problem.ids[i]] = found.offsets[i];
-  return nlohmann::json{{"run", run_record(machine)},
+  return nlohmann::json{{"run", report::run_record(machine)},
                         {"items", problem.ids.size()},
                         {"height", found.height},
                         {"lower_bound", found.lower_bound},
@@ -131,13 +132,13 @@ Result<nlohmann::json> allocation_json(const AllocationProblem& problem, const A
 }
 
 Result<int> run_allocate(const AllocateArguments& arguments) {
-  SLUICE_ASSIGN(const AllocationProblem problem, read_allocation(arguments.problem));
+  SLUICE_ASSIGN(const memory::AllocationProblem problem, memory::read_allocation(arguments.problem));
   std::optional<Bytes> capacity;
   if (!arguments.capacity.empty()) {
     SLUICE_ASSIGN(capacity, parse_bytes(arguments.capacity));
   }
   const Allocation allocation = allocate(problem.items, capacity, arguments.minimize, arguments.time_limit);
-  const std::string csv = allocation_csv(problem, allocation.assignment.offsets);
+  const std::string csv = memory::allocation_csv(problem, allocation.assignment.offsets);
   if (arguments.output.empty()) {
     fmt::print("{}", csv);
   } else {
@@ -146,7 +147,7 @@ Result<int> run_allocate(const AllocateArguments& arguments) {
   const std::string verdict = verdict_text(allocation);
   fmt::print("{}", verdict);
   SLUICE_ASSIGN(nlohmann::json document, allocation_json(problem, allocation));
-  SLUICE_RETURN_IF_ERROR(write_document(arguments.json, "allocate", document));
+  SLUICE_RETURN_IF_ERROR(report::write_document(arguments.json, "allocate", document));
   document["boxes"] = boxes_json(problem, allocation.assignment);
   SLUICE_RETURN_IF_ERROR(write_charts(
       arguments.html,
@@ -179,4 +180,4 @@ void add_allocate_command(CLI::App& app, Action& action) {
   command->callback([arguments, &action] { action = [arguments] { return run_allocate(*arguments); }; });
 }
 
-}  // namespace sluice
+}  // namespace sluice::cli

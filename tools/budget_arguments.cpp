@@ -11,7 +11,7 @@
 #include "sluice/planners/schedule/everything_fast.hpp"
 #include "sluice/train/progress.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 namespace {
 
 constexpr std::string_view kAuto = "auto";
@@ -19,21 +19,22 @@ constexpr double kUsualAllowedLoss = 0.05;
 
 // In bytes.
 Result<MemorySize> find_budget(const Prepared& prepared, const std::vector<std::string>& planners, double allowed) {
-  const auto planner = std::ranges::find_if(planners, [](const std::string& name) { return name != kBaselinePlanner; });
+  const auto planner =
+      std::ranges::find_if(planners, [](const std::string& name) { return name != planners::kBaselinePlanner; });
   if (planner == planners.end()) {
     return bad_input(fmt::format("--fast {} is for a planner that can do with less than everything; {} cannot", kAuto,
-                                 kBaselinePlanner));
+                                 planners::kBaselinePlanner));
   }
-  BudgetSweep sweep(prepared.workload, prepared.machine, prepared.profile, prepared.access_counts());
-  ProgressLine progress("finding the budget");
-  const NoLossPoint found =
+  experiment::BudgetSweep sweep(prepared.workload, prepared.machine, prepared.profile, prepared.access_counts());
+  train::ProgressLine progress("finding the budget");
+  const experiment::NoLossPoint found =
       sweep.find_no_loss(*planner, allowed, [&](int tried, int at_most) { progress.update(tried, at_most, *planner); });
   progress.clear();
   if (!found.point.feasible()) {
     return Error{ErrorCode::kNoneFound, fmt::format("--fast {}:{:g}%: {}. Allow more loss, or say the budget yourself",
                                                     kAuto, 100 * allowed, found.point.failure)};
   }
-  const Bytes whole = fast_only_bytes(prepared.workload.graph());
+  const Bytes whole = planners::fast_only_bytes(prepared.workload.graph());
   print_notes(
       {fmt::format("--fast {}:{:g}%: {} ({:.1f} % of everything) is the least with which {} is predicted to "
                    "take at most {:g} % longer than fast-only: {:.1f} %",
@@ -78,8 +79,8 @@ Status BudgetArguments::check() const {
   return {};
 }
 
-Result<FastBudget> BudgetArguments::fixed() const {
-  FastBudget budget{std::nullopt, smallest_feasible};
+Result<train::FastBudget> BudgetArguments::fixed() const {
+  train::FastBudget budget{std::nullopt, smallest_feasible};
   if (is_auto()) {
     return bad_input(
         fmt::format("--fast {}: there is no one step here to find a budget for; say it in bytes or as a "
@@ -91,9 +92,10 @@ Result<FastBudget> BudgetArguments::fixed() const {
   return budget;
 }
 
-Result<FastBudget> budget_for(Prepared& prepared, const BudgetArguments& arguments, const MachineArguments& machine,
-                              const std::vector<std::string>& planners, const SessionOptions& session) {
-  FastBudget fast{std::nullopt, arguments.smallest_feasible};
+Result<train::FastBudget> budget_for(Prepared& prepared, const BudgetArguments& arguments,
+                                     const MachineArguments& machine, const std::vector<std::string>& planners,
+                                     const train::SessionOptions& session) {
+  train::FastBudget fast{std::nullopt, arguments.smallest_feasible};
   if (!arguments.is_auto()) {
     SLUICE_ASSIGN(fast, arguments.fixed());
   }
@@ -105,4 +107,4 @@ Result<FastBudget> budget_for(Prepared& prepared, const BudgetArguments& argumen
   return fast;
 }
 
-}  // namespace sluice
+}  // namespace sluice::cli

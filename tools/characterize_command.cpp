@@ -18,7 +18,7 @@
 #include "tools/options.hpp"
 #include "tools/plan_output.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 namespace {
 
 constexpr double kUsualFastShare = 0.2;  // of what everything takes: the papers' experiments
@@ -34,58 +34,61 @@ struct CharacterizeArguments {
 
 // Everything that was found out about a workload.
 struct Findings {
-  Liveness liveness;
-  std::optional<AccessProfile> accesses;
-  Characterization observed;
-  std::vector<PageMigrationCase> page_migration;
+  graph::Liveness liveness;
+  std::optional<profile::AccessProfile> accesses;
+  report::Characterization observed;
+  std::vector<report::PageMigrationCase> page_migration;
 };
 
-std::vector<PageMigrationCase> simulate_pages(const Graph& graph, const Findings& found, Bytes fast_budget) {
-  std::vector<TensorAccesses> accesses;
-  if (found.accesses) accesses = accesses_by_tensor(graph, *found.accesses);
-  std::vector<PageMigrationCase> cases;
-  for (const Bytes page : {kPageBytes, 2 * kMiB}) {
-    cases.push_back({page, fast_budget, compare_page_migration(graph, found.liveness, accesses, fast_budget, page)});
+std::vector<report::PageMigrationCase> simulate_pages(const graph::Graph& graph, const Findings& found,
+                                                      Bytes fast_budget) {
+  std::vector<profile::TensorAccesses> accesses;
+  if (found.accesses) accesses = profile::accesses_by_tensor(graph, *found.accesses);
+  std::vector<report::PageMigrationCase> cases;
+  for (const Bytes page : {profile::kPageBytes, 2 * kMiB}) {
+    cases.push_back(
+        {page, fast_budget, layout::compare_page_migration(graph, found.liveness, accesses, fast_budget, page)});
   }
   return cases;
 }
 
 // Runs a step under observation, or finds what was counted before.
-Result<AccessProfile> count_accesses(Workload& workload, Machine& machine, const MachineArguments& arguments,
-                                     const std::optional<MemorySize>& fast) {
-  ProfileCache cache = arguments.open_cache(machine);
-  SLUICE_RETURN_IF_ERROR(probe_with_progress(machine, cache, Probe::kUseCache));
+Result<profile::AccessProfile> count_accesses(train::Workload& workload, memory::Machine& machine,
+                                              const MachineArguments& arguments,
+                                              const std::optional<MemorySize>& fast) {
+  profile::ProfileCache cache = arguments.open_cache(machine);
+  SLUICE_RETURN_IF_ERROR(probe_with_progress(machine, cache, experiment::Probe::kUseCache));
   print_note("counting main-memory accesses in one step (--no-accesses leaves them out)");
-  const WaitingLine waiting("counting accesses");
-  return measure_access_profile(workload, machine, {fast, true}, {}, cache);
+  const train::WaitingLine waiting("counting accesses");
+  return experiment::measure_access_profile(workload, machine, {fast, true}, {}, cache);
 }
 
-Findings find(const Workload& workload, std::optional<AccessProfile> accesses, Bytes fast_budget) {
-  const Graph& graph = workload.graph();
-  Findings found{.liveness = analyze_liveness(graph), .accesses = std::move(accesses)};
-  found.observed = characterize(graph, found.liveness, found.accesses ? &*found.accesses : nullptr);
+Findings find(const train::Workload& workload, std::optional<profile::AccessProfile> accesses, Bytes fast_budget) {
+  const graph::Graph& graph = workload.graph();
+  Findings found{.liveness = graph::analyze_liveness(graph), .accesses = std::move(accesses)};
+  found.observed = report::characterize(graph, found.liveness, found.accesses ? &*found.accesses : nullptr);
   found.page_migration = simulate_pages(graph, found, fast_budget);
   return found;
 }
 
-std::string findings_text(const Graph& graph, const Findings& found) {
-  std::string text =
-      fmt::format("{}\n{}{}", describe_graph(graph), describe_characterization(graph, found.liveness, found.observed),
-                  describe_page_migration(found.page_migration));
-  if (found.accesses) text += "\n" + describe_access_method(*found.accesses);
+std::string findings_text(const graph::Graph& graph, const Findings& found) {
+  std::string text = fmt::format("{}\n{}{}", report::describe_graph(graph),
+                                 report::describe_characterization(graph, found.liveness, found.observed),
+                                 report::describe_page_migration(found.page_migration));
+  if (found.accesses) text += "\n" + report::describe_access_method(*found.accesses);
   return text;
 }
 
-nlohmann::json findings_json(const Workload& workload, const Machine& machine, const Findings& found) {
-  const Graph& graph = workload.graph();
-  nlohmann::json document = characterization_json(graph, found.observed);
-  document["run"] = run_record(machine);
+nlohmann::json findings_json(const train::Workload& workload, const memory::Machine& machine, const Findings& found) {
+  const graph::Graph& graph = workload.graph();
+  nlohmann::json document = report::characterization_json(graph, found.observed);
+  document["run"] = report::run_record(machine);
   document["model"] = graph.name;
-  document["batch"] = batch_size(graph);
+  document["batch"] = data::batch_size(graph);
   document["graph_fingerprint"] = graph.fingerprint();
-  document["page_migration"] = page_migration_json(found.page_migration);
+  document["page_migration"] = report::page_migration_json(found.page_migration);
   document["notes"] = workload.notes;
-  if (found.accesses) document["accesses"] = access_method_json(*found.accesses);
+  if (found.accesses) document["accesses"] = report::access_method_json(*found.accesses);
   return document;
 }
 
@@ -96,18 +99,18 @@ Result<int> run_characterize(const CharacterizeArguments& arguments) {
   }
   SLUICE_ASSIGN(ModelOnMachine model, build_model(arguments.workload, arguments.machine));
   auto& [workload, machine] = model;
-  std::optional<AccessProfile> accesses;
+  std::optional<profile::AccessProfile> accesses;
   if (!arguments.no_accesses) {
     SLUICE_ASSIGN(accesses, count_accesses(workload, machine, arguments.machine, fast));
   }
-  const Graph& graph = workload.graph();
-  const Bytes fast_budget = fast.value_or(MemorySize{kUsualFastShare}).resolve(fast_only_bytes(graph));
+  const graph::Graph& graph = workload.graph();
+  const Bytes fast_budget = fast.value_or(MemorySize{kUsualFastShare}).resolve(planners::fast_only_bytes(graph));
   const Findings found = find(workload, std::move(accesses), fast_budget);
   const std::string text = findings_text(graph, found);
   fmt::print("{}", text);
   const nlohmann::json document = findings_json(workload, machine, found);
-  SLUICE_RETURN_IF_ERROR(write_document(arguments.json, "characterize", document));
-  SLUICE_RETURN_IF_ERROR(write_charts(arguments.html, {"characterize", describe_graph(graph), text, document}));
+  SLUICE_RETURN_IF_ERROR(report::write_document(arguments.json, "characterize", document));
+  SLUICE_RETURN_IF_ERROR(write_charts(arguments.html, {"characterize", report::describe_graph(graph), text, document}));
   return kExitOk;
 }
 
@@ -136,4 +139,4 @@ void add_characterize_command(CLI::App& app, Action& action) {
   command->callback([arguments, &action] { action = [arguments] { return run_characterize(*arguments); }; });
 }
 
-}  // namespace sluice
+}  // namespace sluice::cli

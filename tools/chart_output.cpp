@@ -7,7 +7,7 @@
 #include "sluice/base/atomic_file.hpp"
 #include "tools/terminal/output_settings.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 
 void add_html_option(CLI::App& command, std::string& path, const std::string& what,
                      const std::vector<std::string>& formerly) {
@@ -24,11 +24,11 @@ void add_html_option(CLI::App& command, std::string& path, const std::string& wh
   }
 }
 
-Status write_charts(const std::string& path, const ChartPage& page) {
+Status write_charts(const std::string& path, const report::ChartPage& page) {
   if (path.empty()) return {};
-  SLUICE_RETURN_IF_ERROR(write_file(path, chart_page(page)));
+  SLUICE_RETURN_IF_ERROR(write_file(path, report::chart_page(page)));
   fmt::print("written to {}; it opens in any browser, offline\n", path);
   return {};
 }
 
-}  // namespace sluice
+}  // namespace sluice::cli

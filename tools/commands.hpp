@@ -11,7 +11,7 @@ namespace CLI {
 class App;  // of CLI11, whose header takes two seconds to compile
 }
 
-namespace sluice {
+namespace sluice::cli {
 
 // What a subcommand found, as an exit code.
 using Action = std::function<Result<int>()>;
@@ -36,4 +36,4 @@ void add_doctor_command(CLI::App& app, Action& action);
 void add_worker_command(CLI::App& app, Action& action);     // hidden: see sluice/experiment/worker.hpp
 void add_gradients_command(CLI::App& app, Action& action);  // hidden: see sluice/experiment/gradient_dump.hpp
 
-}  // namespace sluice
+}  // namespace sluice::cli

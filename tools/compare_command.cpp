@@ -18,7 +18,7 @@
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 namespace {
 
 struct CompareArguments {
@@ -30,40 +30,42 @@ struct CompareArguments {
   ProfileArguments profile;
   std::string json;
   std::string html;
-  ComparisonOptions comparison;
+  experiment::ComparisonOptions comparison;
 };
 
 Result<int> run_compare(CompareArguments arguments) {
   SLUICE_RETURN_IF_ERROR(check_planner_names(arguments.comparison.planners));
   SLUICE_RETURN_IF_ERROR(check_trials(arguments.comparison.trials));
-  SLUICE_RETURN_IF_ERROR(check_rounds(arguments.comparison));
+  SLUICE_RETURN_IF_ERROR(experiment::check_rounds(arguments.comparison));
   SLUICE_RETURN_IF_ERROR(arguments.budget.check());
   SLUICE_ASSIGN(arguments.comparison.learning_rate,
                 base_learning_rate(arguments.learning_rate, arguments.workload.optimizer));
-  SLUICE_ASSIGN(arguments.comparison.schedule, parse_learning_rate_schedule(arguments.schedule));
-  SLUICE_ASSIGN(Prepared prepared, prepare(arguments.workload, arguments.machine, Probe::kMeasure, arguments.profile));
+  SLUICE_ASSIGN(arguments.comparison.schedule, train::parse_learning_rate_schedule(arguments.schedule));
+  SLUICE_ASSIGN(Prepared prepared,
+                prepare(arguments.workload, arguments.machine, experiment::Probe::kMeasure, arguments.profile));
   SLUICE_ASSIGN(arguments.comparison.fast, budget_for(prepared, arguments.budget, arguments.machine,
                                                       arguments.comparison.planners, arguments.comparison.session));
   arguments.comparison.accesses = prepared.access_counts();
   arguments.comparison.measure_again = measuring_again(prepared, arguments.machine, arguments.profile);
-  const InterruptGuard guard;
+  const train::InterruptGuard guard;
   std::string doing;
-  std::optional<ProgressLine> progress;  // of what is being done
+  std::optional<train::ProgressLine> progress;  // of what is being done
   const auto show = [&](std::string_view what, std::int64_t done, std::int64_t total) {
     if (what != doing) progress.emplace(fmt::format("comparing: {}", what));
     doing = what;
     progress->update(done, total);
   };
-  SLUICE_ASSIGN(const ComparisonResult result,
-                compare_planners(prepared.workload, prepared.machine, prepared.profile, arguments.comparison, show,
-                                 [&] { return guard.interrupted(); }));
+  SLUICE_ASSIGN(const experiment::ComparisonResult result,
+                experiment::compare_planners(prepared.workload, prepared.machine, prepared.profile,
+                                             arguments.comparison, show, [&] { return guard.interrupted(); }));
   progress.reset();
-  const ComparisonHeading heading{prepared.workload.graph(), prepared.machine, arguments.budget.fast};
-  const std::string text = comparison_text(heading, result);
+  const report::ComparisonHeading heading{prepared.workload.graph(), prepared.machine, arguments.budget.fast};
+  const std::string text = report::comparison_text(heading, result);
   fmt::print("{}", text);
-  const nlohmann::json document = comparison_json(heading, result);
-  SLUICE_RETURN_IF_ERROR(write_document(arguments.json, "compare", document));
-  SLUICE_RETURN_IF_ERROR(write_charts(arguments.html, {"compare", describe_graph(heading.graph), text, document}));
+  const nlohmann::json document = report::comparison_json(heading, result);
+  SLUICE_RETURN_IF_ERROR(report::write_document(arguments.json, "compare", document));
+  SLUICE_RETURN_IF_ERROR(
+      write_charts(arguments.html, {"compare", report::describe_graph(heading.graph), text, document}));
   const bool same = result.same_bits();
   if (!same) print_error("results differ from fast-only's: this is a bug, please report it");
   return same ? kExitOk : kExitFailed;
@@ -74,7 +76,7 @@ Result<int> run_compare(CompareArguments arguments) {
 void add_compare_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("compare", "Run planners side by side, a process each, step by step in turn");
   auto arguments = std::make_shared<CompareArguments>();
-  ComparisonOptions& comparison = arguments->comparison;
+  experiment::ComparisonOptions& comparison = arguments->comparison;
   arguments->workload.add_to(*command);
   arguments->machine.add_to(*command);
   arguments->budget.add_to(*command);
@@ -107,4 +109,4 @@ void add_compare_command(CLI::App& app, Action& action) {
   command->callback([arguments, &action] { action = [arguments] { return run_compare(*arguments); }; });
 }
 
-}  // namespace sluice
+}  // namespace sluice::cli

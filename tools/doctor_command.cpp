@@ -14,7 +14,7 @@
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 namespace {
 
 struct DoctorArguments {
@@ -22,16 +22,16 @@ struct DoctorArguments {
   std::string json;
 };
 
-Style style_of(Severity verdict) {
-  if (verdict == Severity::kOk) return Style::kGood;
-  return verdict == Severity::kNote ? Style::kNote : Style::kBad;
+Style style_of(doctor::Severity verdict) {
+  if (verdict == doctor::Severity::kOk) return Style::kGood;
+  return verdict == doctor::Severity::kNote ? Style::kNote : Style::kBad;
 }
 
-std::string checks_text(const std::vector<Check>& checks) {
+std::string checks_text(const std::vector<doctor::Check>& checks) {
   std::size_t width = 0;
-  for (const Check& check : checks) width = std::max(width, check.name.size());
+  for (const doctor::Check& check : checks) width = std::max(width, check.name.size());
   std::string text;
-  for (const Check& check : checks) {
+  for (const doctor::Check& check : checks) {
     const std::string verdict = fmt::format("{:<7}", to_string(check.verdict));
     text += fmt::format("{}  {:<{}}  {}\n", styled(verdict, style_of(check.verdict), terminal().colour_out), check.name,
                         width, check.found);
@@ -40,19 +40,19 @@ std::string checks_text(const std::vector<Check>& checks) {
   return text;
 }
 
-std::string conclusion(const std::vector<Check>& checks) {
+std::string conclusion(const std::vector<doctor::Check>& checks) {
   std::ptrdiff_t notes = 0, problems = 0;
-  for (const Check& check : checks) {
-    notes += check.verdict == Severity::kNote ? 1 : 0;
-    problems += check.verdict == Severity::kProblem ? 1 : 0;
+  for (const doctor::Check& check : checks) {
+    notes += check.verdict == doctor::Severity::kNote ? 1 : 0;
+    problems += check.verdict == doctor::Severity::kProblem ? 1 : 0;
   }
   return fmt::format("\n{} checks, {} notes, {} problems: {}\n", checks.size(), notes, problems,
                      problems == 0 ? "nothing prevents training here" : "solve the problems first");
 }
 
-nlohmann::json checks_json(const std::vector<Check>& checks) {
+nlohmann::json checks_json(const std::vector<doctor::Check>& checks) {
   nlohmann::json list = nlohmann::json::array();
-  for (const Check& check : checks) {
+  for (const doctor::Check& check : checks) {
     list.push_back({{"name", check.name},
                     {"verdict", to_string(check.verdict)},
                     {"found", check.found},
@@ -62,15 +62,16 @@ nlohmann::json checks_json(const std::vector<Check>& checks) {
 }
 
 Result<int> run_doctor(const DoctorArguments& arguments) {
-  const WhereToLook where{
-      arguments.spill_dir.empty() ? default_spill_path() : arguments.spill_dir,
-      arguments.cache_dir.empty() ? ProfileCache::default_folder() : std::filesystem::path(arguments.cache_dir)};
-  const std::vector<Check> checks = check_host(read_host(where));
+  const doctor::WhereToLook where{arguments.spill_dir.empty() ? memory::default_spill_path() : arguments.spill_dir,
+                                  arguments.cache_dir.empty() ? profile::ProfileCache::default_folder()
+                                                              : std::filesystem::path(arguments.cache_dir)};
+  const std::vector<doctor::Check> checks = doctor::check_host(doctor::read_host(where));
   fmt::print("{}{}", checks_text(checks), conclusion(checks));
-  SLUICE_RETURN_IF_ERROR(write_document(
-      arguments.json, "doctor",
-      {{"run", run_record(host_machine(1))}, {"can_train", can_train(checks)}, {"checks", checks_json(checks)}}));
-  return can_train(checks) ? kExitOk : kExitFailed;
+  SLUICE_RETURN_IF_ERROR(report::write_document(arguments.json, "doctor",
+                                                {{"run", report::run_record(memory::host_machine(1))},
+                                                 {"can_train", doctor::can_train(checks)},
+                                                 {"checks", checks_json(checks)}}));
+  return doctor::can_train(checks) ? kExitOk : kExitFailed;
 }
 
 }  // namespace
@@ -90,4 +91,4 @@ void add_doctor_command(CLI::App& app, Action& action) {
   command->callback([arguments, &action] { action = [arguments] { return run_doctor(*arguments); }; });
 }
 
-}  // namespace sluice
+}  // namespace sluice::cli

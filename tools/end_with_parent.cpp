@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string>
 
-namespace sluice {
+namespace sluice::cli {
 namespace {
 
 constexpr const char* kVariable = "SLUICE_PARENT";
@@ -23,4 +23,4 @@ bool end_with_parent() {
   return std::to_string(::getppid()) == parent;
 }
 
-}  // namespace sluice
+}  // namespace sluice::cli

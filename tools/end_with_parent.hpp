@@ -2,9 +2,9 @@
 // itself, however it does: a program that is killed sends no signals.
 #pragma once
 
-namespace sluice {
+namespace sluice::cli {
 
 // Without the variable nothing; false where that process has ended already.
 bool end_with_parent();
 
-}  // namespace sluice
+}  // namespace sluice::cli

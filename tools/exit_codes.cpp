@@ -1,6 +1,6 @@
 #include "tools/exit_codes.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 
 int exit_code_of(ErrorCode code) {
   switch (code) {
@@ -30,4 +30,4 @@ const std::vector<ExitCode>& exit_codes() {
   return all;
 }
 
-}  // namespace sluice
+}  // namespace sluice::cli

@@ -6,7 +6,7 @@
 
 #include "sluice/base/result.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitFailed = 1;
@@ -21,4 +21,4 @@ struct ExitCode {
 };
 const std::vector<ExitCode>& exit_codes();
 
-}  // namespace sluice
+}  // namespace sluice::cli

@@ -12,7 +12,7 @@
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 namespace {
 
 struct ExplainArguments {
@@ -25,19 +25,20 @@ struct ExplainArguments {
 
 Result<int> run_explain(const ExplainArguments& arguments) {
   SLUICE_ASSIGN(const PlannedModel model, read_planned_model(arguments.plan, arguments.workload, arguments.machine));
-  const Graph& graph = model.workload.graph();
-  SLUICE_RETURN_IF_ERROR(lower_plan(graph, model.machine, model.plan));  // only what may be run is explained
-  SLUICE_ASSIGN(const std::vector<Explanation> found, explain(graph, model.machine, model.plan, arguments.name));
-  if (const std::string choices = describe_choices(model.plan); !choices.empty()) fmt::print("{}\n", choices);
+  const graph::Graph& graph = model.workload.graph();
+  SLUICE_RETURN_IF_ERROR(program::lower_plan(graph, model.machine, model.plan));  // only what may be run is explained
+  SLUICE_ASSIGN(const std::vector<report::Explanation> found,
+                report::explain(graph, model.machine, model.plan, arguments.name));
+  if (const std::string choices = plan::describe_choices(model.plan); !choices.empty()) fmt::print("{}\n", choices);
   nlohmann::json list = nlohmann::json::array();
-  for (const Explanation& each : found) {
-    fmt::print("{}", explanation_text(each));
-    list.push_back(explanation_json(each));
+  for (const report::Explanation& each : found) {
+    fmt::print("{}", report::explanation_text(each));
+    list.push_back(report::explanation_json(each));
   }
   if (!arguments.json.empty()) {
-    SLUICE_RETURN_IF_ERROR(
-        write_document(arguments.json, "explain",
-                       {{"run", run_record(model.machine)}, {"planner", model.plan.planner}, {"found", list}}));
+    SLUICE_RETURN_IF_ERROR(report::write_document(
+        arguments.json, "explain",
+        {{"run", report::run_record(model.machine)}, {"planner", model.plan.planner}, {"found", list}}));
   }
   return kExitOk;
 }
@@ -58,4 +59,4 @@ void add_explain_command(CLI::App& app, Action& action) {
   command->callback([arguments, &action] { action = [arguments] { return run_explain(*arguments); }; });
 }
 
-}  // namespace sluice
+}  // namespace sluice::cli

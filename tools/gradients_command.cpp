@@ -10,44 +10,44 @@
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 namespace {
 
 struct GradientsArguments {
   WorkloadArguments workload;
   MachineArguments machine;
-  SessionOptions session;
+  train::SessionOptions session;
   std::optional<double> learning_rate;
-  GradientDumpOptions dump;
+  experiment::GradientDumpOptions dump;
   std::string json;
 };
 
-Status dump(Workload& workload, const GradientsArguments& arguments) {
-  const WaitingLine waiting("computing gradients");
-  return dump_gradients(workload, arguments.session, arguments.dump);
+Status dump(train::Workload& workload, const GradientsArguments& arguments) {
+  const train::WaitingLine waiting("computing gradients");
+  return experiment::dump_gradients(workload, arguments.session, arguments.dump);
 }
 
 Result<int> run_gradients(GradientsArguments arguments) {
   SLUICE_ASSIGN(const int threads, arguments.machine.thread_count());
-  SLUICE_ASSIGN(const WorkloadOptions options, arguments.workload.options(threads));
-  const OptimizerOptions& optimizer = options.optimizer;
-  if ((options.precision != Precision::kF32 && options.precision != Precision::kBF16) || optimizer.delayed ||
-      batches_a_step(optimizer) > 1) {
+  SLUICE_ASSIGN(const train::WorkloadOptions options, arguments.workload.options(threads));
+  const graph::OptimizerOptions& optimizer = options.optimizer;
+  if ((options.precision != graph::Precision::kF32 && options.precision != graph::Precision::kBF16) ||
+      optimizer.delayed || batches_a_step(optimizer) > 1) {
     return bad_input(
         "gradients are those of one batch in fp32: leave out --delay-updates, --accumulate, --ranks and "
         "--precision with masters");
   }
-  SLUICE_ASSIGN(Workload workload, build_workload(options));
+  SLUICE_ASSIGN(train::Workload workload, train::build_workload(options));
   print_notes(workload.notes);
   SLUICE_ASSIGN(const double rate, base_learning_rate(arguments.learning_rate, arguments.workload.optimizer));
   arguments.dump.learning_rate = rate;
   SLUICE_RETURN_IF_ERROR(dump(workload, arguments));
   fmt::print("written to {}\n", arguments.dump.folder.string());
-  SLUICE_RETURN_IF_ERROR(write_document(arguments.json, "gradients",
-                                        {{"model", workload.graph().name},
-                                         {"folder", arguments.dump.folder.string()},
-                                         {"learning_rate", rate},
-                                         {"notes", workload.notes}}));
+  SLUICE_RETURN_IF_ERROR(report::write_document(arguments.json, "gradients",
+                                                {{"model", workload.graph().name},
+                                                 {"folder", arguments.dump.folder.string()},
+                                                 {"learning_rate", rate},
+                                                 {"notes", workload.notes}}));
   return kExitOk;
 }
 
@@ -73,4 +73,4 @@ void add_gradients_command(CLI::App& app, Action& action) {
   command->callback([arguments, &action] { action = [arguments] { return run_gradients(*arguments); }; });
 }
 
-}  // namespace sluice
+}  // namespace sluice::cli

@@ -22,7 +22,7 @@
 #include "tools/options.hpp"
 #include "tools/plan_output.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 namespace {
 
 struct InspectArguments {
@@ -39,18 +39,18 @@ struct KindTotals {
   Bytes results = 0;
 };
 
-std::map<std::string, KindTotals> totals_by_kind(const Graph& graph) {
+std::map<std::string, KindTotals> totals_by_kind(const graph::Graph& graph) {
   std::map<std::string, KindTotals> totals;
-  for (const Op& op : graph.ops()) {
+  for (const graph::Op& op : graph.ops()) {
     std::string kind(to_string(op.kind));
-    if (op.kind == OpKind::kUnary) kind = to_string(op.attributes.unary);
+    if (op.kind == graph::OpKind::kUnary) kind = to_string(op.attributes.unary);
     KindTotals& each = totals[kind];
     ++each.ops;
     each.flops += flops(graph, op);
     // A reshape is a view: it makes no bytes of its own.
-    for (const TensorId id : op.outputs) {
-      const Tensor& tensor = graph.tensor(id);
-      if (op.kind != OpKind::kReshape && !is_persistent(tensor.role)) each.results += tensor.bytes;
+    for (const graph::TensorId id : op.outputs) {
+      const graph::Tensor& tensor = graph.tensor(id);
+      if (op.kind != graph::OpKind::kReshape && !graph::is_persistent(tensor.role)) each.results += tensor.bytes;
     }
   }
   return totals;
@@ -58,28 +58,28 @@ std::map<std::string, KindTotals> totals_by_kind(const Graph& graph) {
 
 std::string text_of_flops(double flops) { return flops == 0 ? "" : fmt::format("{:.2f}", flops / 1e9); }
 
-std::string kinds_table(const Graph& graph) {
-  TextTable table({{"forward ops", Align::kLeft, 0},
-                   {"count", Align::kRight, 0},
-                   {"GFLOP", Align::kRight, 0},
-                   {"results", Align::kRight, 0}});
+std::string kinds_table(const graph::Graph& graph) {
+  report::TextTable table({{"forward ops", report::Align::kLeft, 0},
+                           {"count", report::Align::kRight, 0},
+                           {"GFLOP", report::Align::kRight, 0},
+                           {"results", report::Align::kRight, 0}});
   for (const auto& [kind, totals] : totals_by_kind(graph)) {
     table.add_row({kind, fmt::format("{}", totals.ops), text_of_flops(totals.flops), format_bytes(totals.results)});
   }
   return table.text();
 }
 
-std::string ops_table(const Graph& graph, std::int64_t most) {
-  TextTable table({{"op", Align::kLeft, 0},
-                   {"layer", Align::kLeft, 0},
-                   {"result", Align::kLeft, 0},
-                   {"parameters", Align::kRight, 0},
-                   {"GFLOP", Align::kRight, 0}});
-  for (OpIndex i = 0; i < graph.op_count() && i < most; ++i) {
-    const Op& op = graph.op(i);
+std::string ops_table(const graph::Graph& graph, std::int64_t most) {
+  report::TextTable table({{"op", report::Align::kLeft, 0},
+                           {"layer", report::Align::kLeft, 0},
+                           {"result", report::Align::kLeft, 0},
+                           {"parameters", report::Align::kRight, 0},
+                           {"GFLOP", report::Align::kRight, 0}});
+  for (graph::OpIndex i = 0; i < graph.op_count() && i < most; ++i) {
+    const graph::Op& op = graph.op(i);
     std::int64_t parameters = 0;
-    for (const TensorId id : op.inputs) {
-      if (graph.tensor(id).role == Role::kParameter) parameters += element_count(graph.tensor(id).shape);
+    for (const graph::TensorId id : op.inputs) {
+      if (graph.tensor(id).role == graph::Role::kParameter) parameters += graph::element_count(graph.tensor(id).shape);
     }
     table.add_row({std::string(to_string(op.kind)), graph.layers.at(static_cast<std::size_t>(op.layer)),
                    op.outputs.empty() ? "" : to_string(graph.tensor(op.outputs[0]).shape),
@@ -91,7 +91,7 @@ std::string ops_table(const Graph& graph, std::int64_t most) {
 }
 
 struct ModelFindings {
-  GraphSummary forward, step;
+  graph::GraphSummary forward, step;
   Bytes activations = 0;  // kept or made in a step
   Bytes everything = 0;
   std::string_view least_planner;  // that plans for the smallest fast budget
@@ -104,42 +104,43 @@ struct ModelFindings {
 constexpr std::string_view kLeastPlanner = "on-demand";
 
 // Of a step so small that one tensor is most of it, its moves may find no room in less than everything.
-Status find_smallest_budget(const Graph& graph, const Machine& machine, ModelFindings& found) {
-  const Profile no_times;
-  PlanRequest request{graph, no_times, machine, {}};
-  for (const Tier& tier : machine.tiers) request.budgets.push_back(align_down(tier.capacity, kBlockAlignment));
-  request.budgets[kFastTier] = fast_only_bytes(graph);
-  const WaitingLine waiting("looking for the smallest budget");
-  const Result<Bytes> smallest = smallest_feasible_bytes(kLeastPlanner, request);
+Status find_smallest_budget(const graph::Graph& graph, const memory::Machine& machine, ModelFindings& found) {
+  const profile::Profile no_times;
+  planners::PlanRequest request{graph, no_times, machine, {}};
+  for (const memory::Tier& tier : machine.tiers)
+    request.budgets.push_back(align_down(tier.capacity, memory::kBlockAlignment));
+  request.budgets[memory::kFastTier] = planners::fast_only_bytes(graph);
+  const train::WaitingLine waiting("looking for the smallest budget");
+  const Result<Bytes> smallest = planners::smallest_feasible_bytes(kLeastPlanner, request);
   if (!smallest.ok() && !wants_more_room(smallest.error().code)) return smallest.error();
   found.smallest = smallest.ok() ? *smallest : found.everything;
-  found.least_planner = smallest.ok() ? kLeastPlanner : kBaselinePlanner;
+  found.least_planner = smallest.ok() ? kLeastPlanner : planners::kBaselinePlanner;
   return {};
 }
 
 // Work is counted in the logical graph, whose tensors have the shapes that ops see; bytes in the executable one.
-Result<ModelFindings> find(const Workload& workload, const Machine& machine) {
-  const WorkloadOptions& options = workload.options;
-  const Graph logical =
-      prepare_training_graph(workload.forward, options.optimizer, options.precision, options.finer_slices);
-  const Graph& step = workload.graph();
-  ModelFindings found{summarize(workload.forward), summarize(logical)};
-  for (const Tensor& tensor : step.tensors()) {
-    const bool made = tensor.role == Role::kActivation || tensor.role == Role::kActivationGradient;
+Result<ModelFindings> find(const train::Workload& workload, const memory::Machine& machine) {
+  const train::WorkloadOptions& options = workload.options;
+  const graph::Graph logical =
+      graph::prepare_training_graph(workload.forward, options.optimizer, options.precision, options.finer_slices);
+  const graph::Graph& step = workload.graph();
+  ModelFindings found{graph::summarize(workload.forward), graph::summarize(logical)};
+  for (const graph::Tensor& tensor : step.tensors()) {
+    const bool made = tensor.role == graph::Role::kActivation || tensor.role == graph::Role::kActivationGradient;
     if (made) found.activations += tensor.bytes;
   }
-  OpIndex largest = 0;
-  found.working_set = largest_working_set(step, &largest);
-  found.everything = fast_only_bytes(step);
+  graph::OpIndex largest = 0;
+  found.working_set = plan::largest_working_set(step, &largest);
+  found.everything = planners::fast_only_bytes(step);
   SLUICE_RETURN_IF_ERROR(find_smallest_budget(step, machine, found));
   found.largest_op = step.op(largest).name;
   return found;
 }
 
 std::string findings_text(const ModelFindings& found) {
-  return format_fields({
+  return report::format_fields({
       {"parameters", fmt::format("{} in {}", found.forward.parameters,
-                                 format_bytes(found.forward.parameters * size_of(DType::kF32)))},
+                                 format_bytes(found.forward.parameters * size_of(graph::DType::kF32)))},
       {"forward", fmt::format("{:.2f} GFLOP in {} ops", found.forward.flops / 1e9, found.forward.ops)},
       {"training step", fmt::format("{:.2f} GFLOP in {} ops", found.step.flops / 1e9, found.step.ops)},
       {"activations", fmt::format("{} made in a step, with their gradients", format_bytes(found.activations))},
@@ -152,13 +153,14 @@ std::string findings_text(const ModelFindings& found) {
   });
 }
 
-nlohmann::json findings_json(const Graph& forward, const ModelFindings& found, const std::vector<std::string>& notes) {
+nlohmann::json findings_json(const graph::Graph& forward, const ModelFindings& found,
+                             const std::vector<std::string>& notes) {
   nlohmann::json kinds = nlohmann::json::object();
   for (const auto& [kind, totals] : totals_by_kind(forward)) {
     kinds[kind] = {{"ops", totals.ops}, {"flops", totals.flops}, {"result_bytes", totals.results}};
   }
   nlohmann::json ops = nlohmann::json::array();
-  for (const Op& op : forward.ops()) {
+  for (const graph::Op& op : forward.ops()) {
     ops.push_back({{"name", op.name},
                    {"kind", to_string(op.kind)},
                    {"layer", forward.layers.at(static_cast<std::size_t>(op.layer))},
@@ -182,18 +184,18 @@ Result<int> run_inspect(InspectArguments arguments) {
   WorkloadArguments& asked = arguments.workload;
   if (std::filesystem::exists(asked.model) || asked.model.ends_with(".onnx")) std::swap(asked.model, asked.onnx);
   SLUICE_ASSIGN(const int threads, arguments.machine.thread_count());
-  SLUICE_ASSIGN(const WorkloadOptions options, asked.options(threads));
-  SLUICE_ASSIGN(const Workload workload, build_workload(options));
-  const Graph& forward = workload.forward;
-  SLUICE_ASSIGN(const Machine machine, arguments.machine.machine());
+  SLUICE_ASSIGN(const train::WorkloadOptions options, asked.options(threads));
+  SLUICE_ASSIGN(const train::Workload workload, train::build_workload(options));
+  const graph::Graph& forward = workload.forward;
+  SLUICE_ASSIGN(const memory::Machine machine, arguments.machine.machine());
   SLUICE_ASSIGN(const ModelFindings found, find(workload, machine));
-  fmt::print("{}\n{}", describe_graph(workload.graph()), findings_text(found));
+  fmt::print("{}\n{}", report::describe_graph(workload.graph()), findings_text(found));
   for (const std::string& note : workload.notes) fmt::print("note: {}\n", note);
   fmt::print("\n{}\n{}", kinds_table(forward), ops_table(forward, arguments.ops));
   if (!arguments.json.empty()) {
     nlohmann::json document = findings_json(forward, found, workload.notes);
-    document["run"] = run_record(machine);
-    SLUICE_RETURN_IF_ERROR(write_document(arguments.json, "inspect", std::move(document)));
+    document["run"] = report::run_record(machine);
+    SLUICE_RETURN_IF_ERROR(report::write_document(arguments.json, "inspect", std::move(document)));
   }
   return kExitOk;
 }
@@ -211,4 +213,4 @@ void add_inspect_command(CLI::App& app, Action& action) {
   command->callback([arguments, &action] { action = [arguments] { return run_inspect(*arguments); }; });
 }
 
-}  // namespace sluice
+}  // namespace sluice::cli

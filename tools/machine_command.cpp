@@ -4,15 +4,15 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "sluice/experiment/machine_json.hpp"
 #include "sluice/gpu/gpu_memory.hpp"
+#include "sluice/memory/machine_json.hpp"
 #include "sluice/report/json_document.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 namespace {
 
 struct MachineCommandArguments {
@@ -20,16 +20,16 @@ struct MachineCommandArguments {
   std::string json;
 };
 
-std::string tier_table(const Machine& machine) {
-  TextTable table({{"tier", Align::kLeft, 0},
-                   {"kind", Align::kLeft, 0},
-                   {"capacity", Align::kRight, 0},
-                   {"read", Align::kRight, 0},
-                   {"write", Align::kRight, 0},
-                   {"latency", Align::kRight, 0},
-                   {"used in place", Align::kLeft, 0},
-                   {"figures", Align::kLeft, 0}});
-  for (const Tier& tier : machine.tiers) {
+std::string tier_table(const memory::Machine& machine) {
+  report::TextTable table({{"tier", report::Align::kLeft, 0},
+                           {"kind", report::Align::kLeft, 0},
+                           {"capacity", report::Align::kRight, 0},
+                           {"read", report::Align::kRight, 0},
+                           {"write", report::Align::kRight, 0},
+                           {"latency", report::Align::kRight, 0},
+                           {"used in place", report::Align::kLeft, 0},
+                           {"figures", report::Align::kLeft, 0}});
+  for (const memory::Tier& tier : machine.tiers) {
     table.add_row({tier.name, std::string(to_string(tier.kind)), format_bytes(tier.capacity),
                    format_bandwidth(tier.read_bandwidth), format_bandwidth(tier.write_bandwidth),
                    format_seconds(tier.latency), tier.addressable ? "yes" : "no",
@@ -39,26 +39,26 @@ std::string tier_table(const Machine& machine) {
 }
 
 // What the link keeps of its bandwidth while the link back is busy too.
-std::string both_ways(const Link& link) {
+std::string both_ways(const memory::Link& link) {
   return format_bandwidth(link.shared_bandwidth > 0 ? link.shared_bandwidth : link.bandwidth);
 }
 
-std::string cost_to_compute(const Link& link) {
+std::string cost_to_compute(const memory::Link& link) {
   std::string text = format_seconds(link.interference * 1e9) + "/GB";
   if (link.request_interference > 0) text += fmt::format(" + {}/request", format_seconds(link.request_interference));
   return text;
 }
 
-std::string link_table(const Machine& machine) {
-  TextTable table({{"link", Align::kLeft, 0},
-                   {"bandwidth", Align::kRight, 0},
-                   {"both ways at once", Align::kRight, 0},
-                   {"latency", Align::kRight, 0},
-                   {"request", Align::kRight, 0},
-                   {"in flight", Align::kRight, 0},
-                   {"cost to compute", Align::kRight, 0},
-                   {"figures", Align::kLeft, 0}});
-  for (const Link& link : machine.links) {
+std::string link_table(const memory::Machine& machine) {
+  report::TextTable table({{"link", report::Align::kLeft, 0},
+                           {"bandwidth", report::Align::kRight, 0},
+                           {"both ways at once", report::Align::kRight, 0},
+                           {"latency", report::Align::kRight, 0},
+                           {"request", report::Align::kRight, 0},
+                           {"in flight", report::Align::kRight, 0},
+                           {"cost to compute", report::Align::kRight, 0},
+                           {"figures", report::Align::kLeft, 0}});
+  for (const memory::Link& link : machine.links) {
     table.add_row({fmt::format("{} -> {}", machine.tier(link.from).name, machine.tier(link.to).name),
                    format_bandwidth(link.bandwidth), both_ways(link), format_seconds(link.latency),
                    format_bytes(link.request_bytes), fmt::format("{}", link.queue_depth), cost_to_compute(link),
@@ -68,24 +68,24 @@ std::string link_table(const Machine& machine) {
 }
 
 void print_gpu() {
-  const Result<GpuFacts> gpu = find_gpu();
+  const Result<memory::GpuFacts> gpu = gpu::find_gpu();
   if (!gpu.ok()) return;
   fmt::print("\nGPU: {}, {} of {} free; --gpu computes there and measures its links\n", gpu->name,
              format_bytes(gpu->free), format_bytes(gpu->capacity));
 }
 
 Result<int> run_machine(const MachineCommandArguments& arguments) {
-  SLUICE_ASSIGN(Machine machine, arguments.machine.machine());
-  ProfileCache cache = arguments.machine.open_cache(machine);
-  SLUICE_RETURN_IF_ERROR(probe_with_progress(machine, cache, Probe::kMeasure));
-  fmt::print("{}, {} threads{}\n\n{}\n{}", machine.cpu, machine.threads, is_emulated(machine) ? " (emulated)" : "",
-             tier_table(machine), link_table(machine));
-  if (!machine.processors.empty()) fmt::print("\nprocessors: {}\n", describe_processors(machine));
+  SLUICE_ASSIGN(memory::Machine machine, arguments.machine.machine());
+  profile::ProfileCache cache = arguments.machine.open_cache(machine);
+  SLUICE_RETURN_IF_ERROR(probe_with_progress(machine, cache, experiment::Probe::kMeasure));
+  fmt::print("{}, {} threads{}\n\n{}\n{}", machine.cpu, machine.threads,
+             report::is_emulated(machine) ? " (emulated)" : "", tier_table(machine), link_table(machine));
+  if (!machine.processors.empty()) fmt::print("\nprocessors: {}\n", memory::describe_processors(machine));
   if (!arguments.machine.gpu) print_gpu();
   if (!arguments.json.empty()) {
-    nlohmann::json document = machine_to_json(machine);
-    document["run"] = run_record(machine);
-    SLUICE_RETURN_IF_ERROR(write_document(arguments.json, "machine", std::move(document)));
+    nlohmann::json document = memory::machine_to_json(machine);
+    document["run"] = report::run_record(machine);
+    SLUICE_RETURN_IF_ERROR(report::write_document(arguments.json, "machine", std::move(document)));
   }
   return kExitOk;
 }
@@ -101,4 +101,4 @@ void add_machine_command(CLI::App& app, Action& action) {
   command->callback([arguments, &action] { action = [arguments] { return run_machine(*arguments); }; });
 }
 
-}  // namespace sluice
+}  // namespace sluice::cli

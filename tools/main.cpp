@@ -8,14 +8,14 @@
 #include "tools/terminal/messages.hpp"
 
 int main(int argc, char** argv) {
-  if (!sluice::end_with_parent()) return sluice::kExitInterrupted;
-  sluice::ErrorDestination destination;
+  if (!sluice::cli::end_with_parent()) return sluice::cli::kExitInterrupted;
+  sluice::cli::ErrorDestination destination;
   try {
-    return sluice::run_command(argc, argv, destination);
+    return sluice::cli::run_command(argc, argv, destination);
   } catch (const std::exception& failure) {
-    sluice::print_error(failure.what());
-    const auto error = sluice::internal_error(failure.what());
-    (void)sluice::write_error_document(destination.path, destination.command, error);
-    return sluice::kExitFailed;
+    sluice::cli::print_error(failure.what());
+    const auto error = sluice::cli::internal_error(failure.what());
+    (void)sluice::report::write_error_document(destination.path, destination.command, error);
+    return sluice::cli::kExitFailed;
   }
 }

@@ -21,7 +21,7 @@
 #include "tools/options.hpp"
 #include "tools/planner_arguments.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 namespace {
 
 struct MaxBatchArguments {
@@ -37,46 +37,49 @@ struct MaxBatchArguments {
 // What was measured at one batch size. Kept in one place: profiles refer to graphs.
 struct Measured {
   std::int64_t batch = 0;
-  Workload workload;
-  Profile profile;
+  train::Workload workload;
+  profile::Profile profile;
 };
 
-Result<std::vector<Measured>> measure_sizes(const MaxBatchArguments& arguments, const WorkloadOptions& options,
-                                            const Machine& machine) {
+Result<std::vector<Measured>> measure_sizes(const MaxBatchArguments& arguments, const train::WorkloadOptions& options,
+                                            const memory::Machine& machine) {
   constexpr std::int64_t kLargestMeasured = 16;
   const std::int64_t largest = std::clamp<std::int64_t>(options.shape.batch, 4, kLargestMeasured);
-  ProfileCache cache = arguments.machine.open_cache(machine);
+  profile::ProfileCache cache = arguments.machine.open_cache(machine);
   std::vector<Measured> measured;
   for (const std::int64_t batch : {largest / 4, largest / 2, largest}) {
-    WorkloadOptions sized = options;
+    train::WorkloadOptions sized = options;
     sized.shape.batch = batch;
-    ProgressLine progress(fmt::format("measuring ops at batch {}", batch));
-    SLUICE_ASSIGN(Workload workload, build_workload(sized));
-    SLUICE_ASSIGN(Profile profile,
-                  measure_profile(*workload.compiled, machine, cache,
-                                  {.on_progress = [&](int done, int total) { progress.update(done, total); }}));
+    train::ProgressLine progress(fmt::format("measuring ops at batch {}", batch));
+    SLUICE_ASSIGN(train::Workload workload, train::build_workload(sized));
+    SLUICE_ASSIGN(
+        profile::Profile profile,
+        measure::measure_profile(*workload.compiled, machine, cache,
+                                 {.on_progress = [&](int done, int total) { progress.update(done, total); }}));
     measured.push_back({batch, std::move(workload), std::move(profile)});
   }
   return measured;
 }
 
-BatchTimes times_of(const std::vector<Measured>& measured) {
-  std::vector<MeasuredBatch> sizes;
+experiment::BatchTimes times_of(const std::vector<Measured>& measured) {
+  std::vector<experiment::MeasuredBatch> sizes;
   for (const Measured& each : measured) sizes.push_back({each.batch, each.workload.graph(), each.profile});
-  return BatchTimes(sizes);
+  return experiment::BatchTimes(sizes);
 }
 
-std::string trials_table(const MaxBatch& found) {
-  TextTable table({{"batch", Align::kRight, 0}, {"everything", Align::kRight, 0}, {"fits", Align::kLeft, 0}});
-  for (const BatchTrial& trial : found.trials) {
+std::string trials_table(const experiment::MaxBatch& found) {
+  report::TextTable table({{"batch", report::Align::kRight, 0},
+                           {"everything", report::Align::kRight, 0},
+                           {"fits", report::Align::kLeft, 0}});
+  for (const experiment::BatchTrial& trial : found.trials) {
     table.add_row({fmt::format("{}", trial.batch), format_bytes(trial.everything), trial.fits ? "yes" : "no"});
   }
   return table.text();
 }
 
-nlohmann::json trials_json(const MaxBatch& found) {
+nlohmann::json trials_json(const experiment::MaxBatch& found) {
   nlohmann::json trials = nlohmann::json::array();
-  for (const BatchTrial& trial : found.trials) {
+  for (const experiment::BatchTrial& trial : found.trials) {
     trials.push_back({{"batch", trial.batch},
                       {"everything_bytes", trial.everything},
                       {"fits", trial.fits},
@@ -86,12 +89,13 @@ nlohmann::json trials_json(const MaxBatch& found) {
 }
 
 // Median of the steps behind the first two.
-Result<Seconds> run_steps(Workload& workload, const Machine& machine, const Plan& plan, int steps) {
-  SLUICE_ASSIGN(const auto session, Session::create(workload, machine, plan, {}));
+Result<Seconds> run_steps(train::Workload& workload, const memory::Machine& machine, const plan::Plan& plan,
+                          int steps) {
+  SLUICE_ASSIGN(const auto session, train::Session::create(workload, machine, plan, {}));
   std::vector<double> seconds;
-  ProgressLine progress("step");
+  train::ProgressLine progress("step");
   for (int step = 0; step < steps + 2; ++step) {
-    SLUICE_ASSIGN(const StepOutcome outcome, session->run_step(step, 0.01F));
+    SLUICE_ASSIGN(const train::StepOutcome outcome, session->run_step(step, 0.01F));
     progress.update(step + 1, steps + 2);
     if (step >= 2) seconds.push_back(outcome.trace.step_seconds);
   }
@@ -100,70 +104,71 @@ Result<Seconds> run_steps(Workload& workload, const Machine& machine, const Plan
 
 // What the search needs, and what this machine really has.
 struct Question {
-  MaxBatchOptions search;
+  experiment::MaxBatchOptions search;
   Bytes there_is = 0;  // of fast memory
   std::vector<Measured> measured;
-  BatchTimes times;
+  experiment::BatchTimes times;
 
   bool beyond_this_machine() const { return search.fast > there_is; }
 };
 
 Result<Question> prepare_question(const MaxBatchArguments& arguments) {
   SLUICE_RETURN_IF_ERROR(arguments.planner.check());
-  MaxBatchOptions search;
+  experiment::MaxBatchOptions search;
   search.planner = arguments.planner.name;
   SLUICE_ASSIGN(search.fast, parse_bytes(arguments.fast));
   if (arguments.steps < 1) return bad_input(fmt::format("--steps must be above 0, got {}", arguments.steps));
   SLUICE_ASSIGN(const int threads, arguments.machine.thread_count());
   SLUICE_ASSIGN(search.workload, arguments.workload.options(threads));
   if (arguments.machine.gpu) search.workload.backend = "cuda";
-  SLUICE_ASSIGN(const ForwardModel forward, build_forward(search.workload));
-  search.workload.shape.batch = batch_size(forward.graph);
+  SLUICE_ASSIGN(const train::ForwardModel forward, train::build_forward(search.workload));
+  search.workload.shape.batch = data::batch_size(forward.graph);
   SLUICE_ASSIGN(search.machine, arguments.machine.machine());
-  ProfileCache cache = arguments.machine.open_cache(search.machine);
-  SLUICE_RETURN_IF_ERROR(probe_with_progress(search.machine, cache, Probe::kUseCache));
+  profile::ProfileCache cache = arguments.machine.open_cache(search.machine);
+  SLUICE_RETURN_IF_ERROR(probe_with_progress(search.machine, cache, experiment::Probe::kUseCache));
   SLUICE_ASSIGN(std::vector<Measured> measured, measure_sizes(arguments, search.workload, search.machine));
-  BatchTimes times = times_of(measured);
+  experiment::BatchTimes times = times_of(measured);
   Bytes& capacity = search.machine.tiers.front().capacity;
   const Bytes there_is = capacity;
   capacity = std::max(capacity, search.fast);
   return Question{std::move(search), there_is, std::move(measured), std::move(times)};
 }
 
-Result<MaxBatch> look_for(const Question& question) {
-  const InterruptGuard guard;
-  ProgressLine progress("looking for the largest batch");
+Result<experiment::MaxBatch> look_for(const Question& question) {
+  const train::InterruptGuard guard;
+  train::ProgressLine progress("looking for the largest batch");
   std::int64_t tried = 0;
-  const auto report = [&](const BatchTrial& trial) {
+  const auto report = [&](const experiment::BatchTrial& trial) {
     constexpr std::int64_t kUsualTrials = 14;
     ++tried;
     progress.update(tried, std::max(kUsualTrials, tried + 1), fmt::format("batch {}", trial.batch));
   };
-  return find_max_batch(question.search, question.times, report, [&] { return guard.interrupted(); });
+  return experiment::find_max_batch(question.search, question.times, report, [&] { return guard.interrupted(); });
 }
 
 // The largest batch, planned with all of the planner's effort.
 struct Answer {
   std::int64_t batch = 0;
-  Workload workload;
-  Plan plan;
+  train::Workload workload;
+  plan::Plan plan;
 
   double samples_per_second(Seconds step) const { return static_cast<double>(batch) / step; }
 };
 
 Result<Answer> plan_largest(const Question& question, const PlannerArguments& planner, std::int64_t batch) {
-  WorkloadOptions options = question.search.workload;
+  train::WorkloadOptions options = question.search.workload;
   options.shape.batch = batch;
-  SLUICE_ASSIGN(Workload workload, build_workload(options));
-  const Profile profile = question.times.at(workload.graph(), batch, question.search.machine);
+  SLUICE_ASSIGN(train::Workload workload, train::build_workload(options));
+  const profile::Profile profile = question.times.at(workload.graph(), batch, question.search.machine);
   const AttendedPlanning attended(planner);
-  SLUICE_ASSIGN(Plan plan, plan_workload(workload, question.search.machine, profile, question.search.planner,
-                                         {.size = MemorySize{question.search.fast}}, nullptr, attended.watch()));
+  SLUICE_ASSIGN(plan::Plan plan,
+                train::plan_workload(workload, question.search.machine, profile, question.search.planner,
+                                     {.size = MemorySize{question.search.fast}}, nullptr, attended.watch()));
   return Answer{batch, std::move(workload), std::move(plan)};
 }
 
 void print_answer(const Question& question, const Answer& answer) {
-  const MaxBatchOptions& search = question.search;
+  const experiment::MaxBatchOptions& search = question.search;
   fmt::print("\n{} trains {} with batch {} in {}{}\n", search.planner, answer.workload.forward.name, answer.batch,
              format_bytes(search.fast),
              question.beyond_this_machine()
@@ -177,19 +182,19 @@ void print_answer(const Question& question, const Answer& answer) {
       100 * question.times.error());
 }
 
-nlohmann::json answer_json(const Question& question, const MaxBatch& found, const Answer& answer) {
+nlohmann::json answer_json(const Question& question, const experiment::MaxBatch& found, const Answer& answer) {
   const Seconds predicted = answer.plan.predicted_step_seconds;
   return {{"model", answer.workload.forward.name},
           {"planner", question.search.planner},
           {"fast_bytes", question.search.fast},
           {"batch", answer.batch},
-          {"everything_bytes", fast_only_bytes(answer.workload.graph())},
+          {"everything_bytes", planners::fast_only_bytes(answer.workload.graph())},
           {"predicted_ms", predicted * 1e3},
           {"predicted_samples_per_second", answer.samples_per_second(predicted)},
           {"scaling_error", question.times.error()},
           {"trials", trials_json(found)},
           {"measured_ms", nullptr},
-          {"run", run_record(question.search.machine)}};
+          {"run", report::run_record(question.search.machine)}};
 }
 
 Result<Seconds> confirm(const Question& question, Answer& answer, int steps) {
@@ -206,13 +211,13 @@ Result<Seconds> confirm(const Question& question, Answer& answer, int steps) {
 }
 
 // Why not even one sample fits.
-Error nothing_fits(const Question& question, const BatchTrial& last) {
-  const MaxBatchOptions& search = question.search;
-  WorkloadOptions options = search.workload;
+Error nothing_fits(const Question& question, const experiment::BatchTrial& last) {
+  const experiment::MaxBatchOptions& search = question.search;
+  train::WorkloadOptions options = search.workload;
   options.shape.batch = last.batch;
-  const Result<Workload> workload = build_workload(options);
+  const Result<train::Workload> workload = train::build_workload(options);
   if (!workload.ok()) return workload.error();
-  const Profile profile = question.times.at(workload->graph(), last.batch, search.machine);
+  const profile::Profile profile = question.times.at(workload->graph(), last.batch, search.machine);
   Error why = advised(*workload, search.machine, profile, search.planner, {.size = MemorySize{search.fast}}, nullptr,
                       *last.failure);
   why.message =
@@ -223,7 +228,7 @@ Error nothing_fits(const Question& question, const BatchTrial& last) {
 
 Result<int> run_max_batch(const MaxBatchArguments& arguments) {
   SLUICE_ASSIGN(const Question question, prepare_question(arguments));
-  SLUICE_ASSIGN(const MaxBatch found, look_for(question));
+  SLUICE_ASSIGN(const experiment::MaxBatch found, look_for(question));
   fmt::print("{}", trials_table(found));
   if (found.batch == 0) return nothing_fits(question, found.trials.back());
   SLUICE_ASSIGN(Answer answer, plan_largest(question, arguments.planner, found.batch));
@@ -234,7 +239,7 @@ Result<int> run_max_batch(const MaxBatchArguments& arguments) {
     document["measured_ms"] = seconds * 1e3;
   }
   if (!arguments.json.empty()) {
-    SLUICE_RETURN_IF_ERROR(write_document(arguments.json, "max-batch", std::move(document)));
+    SLUICE_RETURN_IF_ERROR(report::write_document(arguments.json, "max-batch", std::move(document)));
   }
   return kExitOk;
 }
@@ -257,4 +262,4 @@ void add_max_batch_command(CLI::App& app, Action& action) {
   command->callback([arguments, &action] { action = [arguments] { return run_max_batch(*arguments); }; });
 }
 
-}  // namespace sluice
+}  // namespace sluice::cli

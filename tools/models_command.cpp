@@ -10,39 +10,39 @@
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 namespace {
 
 struct OptionColumn {
   const char* title;
   const char* json_name;
-  std::int64_t ModelOptions::*value;
+  std::int64_t models::ModelOptions::*value;
 };
 
-constexpr OptionColumn kImageSize{"image", "image_size", &ModelOptions::image_size};
-constexpr OptionColumn kClasses{"classes", "classes", &ModelOptions::classes};
-constexpr OptionColumn kVocabulary{"vocabulary", "classes", &ModelOptions::classes};
-constexpr OptionColumn kSequence{"sequence", "sequence", &ModelOptions::sequence};
-constexpr OptionColumn kWidth{"width", "width", &ModelOptions::width};
-constexpr OptionColumn kDepth{"depth", "depth", &ModelOptions::depth};
+constexpr OptionColumn kImageSize{"image", "image_size", &models::ModelOptions::image_size};
+constexpr OptionColumn kClasses{"classes", "classes", &models::ModelOptions::classes};
+constexpr OptionColumn kVocabulary{"vocabulary", "classes", &models::ModelOptions::classes};
+constexpr OptionColumn kSequence{"sequence", "sequence", &models::ModelOptions::sequence};
+constexpr OptionColumn kWidth{"width", "width", &models::ModelOptions::width};
+constexpr OptionColumn kDepth{"depth", "depth", &models::ModelOptions::depth};
 
 // A table of its own for every kind of data.
 struct Section {
   std::string title;
-  bool (*contains)(const ModelOptions& defaults);
+  bool (*contains)(const models::ModelOptions& defaults);
   std::vector<OptionColumn> columns;
 };
 
 const std::vector<Section>& sections() {
   static const std::vector<Section> all = {
       {"Images and their classes",
-       [](const ModelOptions& defaults) { return defaults.image_size > 0 && defaults.classes > 0; },
+       [](const models::ModelOptions& defaults) { return defaults.image_size > 0 && defaults.classes > 0; },
        {kImageSize, kClasses, kWidth, kDepth}},
       {"Generated images",
-       [](const ModelOptions& defaults) { return defaults.image_size > 0 && defaults.classes == 0; },
+       [](const models::ModelOptions& defaults) { return defaults.image_size > 0 && defaults.classes == 0; },
        {kImageSize, kWidth, kDepth}},
       {"Text",
-       [](const ModelOptions& defaults) { return defaults.sequence > 0; },
+       [](const models::ModelOptions& defaults) { return defaults.sequence > 0; },
        {kSequence, kVocabulary, kWidth, kDepth}},
   };
   return all;
@@ -51,13 +51,13 @@ const std::vector<Section>& sections() {
 std::string option_cell(std::int64_t value) { return value == 0 ? "-" : fmt::format("{}", value); }
 
 std::string section_text(const Section& section) {
-  std::vector<TableColumn> columns = {{"model", Align::kLeft, 0}, {"batch", Align::kRight, 0}};
-  for (const OptionColumn& column : section.columns) columns.push_back({column.title, Align::kRight, 0});
-  columns.push_back({"dropout", Align::kRight, 0});
-  columns.push_back({"", Align::kLeft, 0});
-  TextTable table(columns);
-  for (const ModelEntry& entry : models()) {
-    const ModelOptions& defaults = entry.defaults;
+  std::vector<report::TableColumn> columns = {{"model", report::Align::kLeft, 0}, {"batch", report::Align::kRight, 0}};
+  for (const OptionColumn& column : section.columns) columns.push_back({column.title, report::Align::kRight, 0});
+  columns.push_back({"dropout", report::Align::kRight, 0});
+  columns.push_back({"", report::Align::kLeft, 0});
+  report::TextTable table(columns);
+  for (const models::ModelEntry& entry : models::models()) {
+    const models::ModelOptions& defaults = entry.defaults;
     if (!section.contains(defaults)) continue;
     std::vector<std::string> cells = {entry.name, option_cell(defaults.batch)};
     for (const OptionColumn& column : section.columns) cells.push_back(option_cell(defaults.*column.value));
@@ -69,7 +69,7 @@ std::string section_text(const Section& section) {
 }
 
 // Options that a model does not have are left out.
-nlohmann::json to_json(const ModelEntry& entry) {
+nlohmann::json to_json(const models::ModelEntry& entry) {
   nlohmann::json record = {{"name", entry.name}, {"summary", entry.summary}, {"batch", entry.defaults.batch}};
   for (const OptionColumn& column : {kImageSize, kClasses, kSequence, kWidth, kDepth}) {
     const std::int64_t value = entry.defaults.*column.value;
@@ -83,8 +83,8 @@ Result<int> run_models(const std::string& json_path) {
   for (const Section& section : sections()) fmt::print("{}", section_text(section));
   fmt::print("The figures are the defaults; an option marked - is not one of that model's.\n");
   nlohmann::json list = nlohmann::json::array();
-  for (const ModelEntry& entry : models()) list.push_back(to_json(entry));
-  SLUICE_RETURN_IF_ERROR(write_document(json_path, "models", {{"models", list}}));
+  for (const models::ModelEntry& entry : models::models()) list.push_back(to_json(entry));
+  SLUICE_RETURN_IF_ERROR(report::write_document(json_path, "models", {{"models", list}}));
   return kExitOk;
 }
 
@@ -98,4 +98,4 @@ void add_models_command(CLI::App& app, Action& action) {
   command->callback([json, &action] { action = [json] { return run_models(*json); }; });
 }
 
-}  // namespace sluice
+}  // namespace sluice::cli

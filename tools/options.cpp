@@ -16,20 +16,22 @@
 #include "sluice/report/json_document.hpp"
 #include "tools/terminal/output_settings.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 namespace {
 
 // Policies have no plan, but can be named where a step is run or predicted.
 std::string policy_help() {
   std::string text = "\nor, as accesses happen and without a plan (slow memory emulated):";
-  for (const PolicyEntry& entry : policies()) text += fmt::format("\n{:>16}  {}", entry.name, entry.summary);
-  return text + fmt::format("\nor, during the step and without slow memory:\n{:>16}  {}", kDtrName, kDtrSummary);
+  for (const policies::PolicyEntry& entry : policies::policies())
+    text += fmt::format("\n{:>16}  {}", entry.name, entry.summary);
+  return text + fmt::format("\nor, during the step and without slow memory:\n{:>16}  {}", policies::kDtrName,
+                            policies::kDtrSummary);
 }
 
 std::string addition_help() {
   std::string text = "\nPLANNER:additions=none is a planner as published, PLANNER:additions=A+B has these of our own:";
-  for (const PlannerEntry& entry : planners()) {
-    for (const PlannerAddition& each : entry.additions) {
+  for (const planners::PlannerEntry& entry : planners()) {
+    for (const planners::PlannerAddition& each : entry.additions) {
       text += fmt::format("\n{:>16}  {}: {}", entry.name, each.name, each.summary);
     }
   }
@@ -38,13 +40,13 @@ std::string addition_help() {
 
 std::string setting_help() {
   std::string text = "\nPLANNER:NAME=VALUE sets a number, or one of a few words:";
-  for (const PlannerEntry& entry : planners()) {
+  for (const planners::PlannerEntry& entry : planners()) {
     for (const Setting& each : entry.settings.rows) {
       text += fmt::format("\n{:>16}  {}: {} (default {})", entry.name, each.name, each.help,
                           text_of(each, entry.settings.defaults));
     }
   }
-  for (const Setting& each : policy_settings().rows)
+  for (const Setting& each : policies::policy_settings().rows)
     text += fmt::format("\n{:>16}  {}: {}", "a policy", each.name, each.help);
   return text;
 }
@@ -64,8 +66,8 @@ void MachineArguments::add_to(CLI::App& command) {
                   fmt::format("Slow tier: {}, numa:NODE; with :8GiB or :25% (of what everything takes) no more of it. "
                               "Again for each further one, nearest first (default: file; with --gpu host, which is "
                               "pinned memory)",
-                              fmt::join(slow_tier_names(), ", ")))
-      ->type_name(fmt::format("{}", fmt::join(slow_tier_names(), "|")))
+                              fmt::join(memory::slow_tier_names(), ", ")))
+      ->type_name(fmt::format("{}", fmt::join(memory::slow_tier_names(), "|")))
       ->allow_extra_args(false);
   command.add_flag("--gpu", gpu, "Compute on the NVIDIA GPU: its memory is the fast tier");
   command.add_option("--spill-dir", spill_dir, "Where the file tier lies: a folder, or a FILE.spill kept between runs")
@@ -102,33 +104,33 @@ Result<int> MachineArguments::thread_count() const {
     return Error{ErrorCode::kBadInput,
                  fmt::format("--threads must be from 1 to the number of processors, {}; got {}", cores, threads)};
   }
-  SLUICE_ASSIGN(const std::vector<ProcessorRequest> requests, processor_requests());
+  SLUICE_ASSIGN(const std::vector<memory::ProcessorRequest> requests, processor_requests());
   if (!requests.empty()) return requests.front().threads;
   return threads == 0 ? cores : threads;
 }
 
-Result<std::vector<ProcessorRequest>> MachineArguments::processor_requests() const {
-  if (processors.empty()) return std::vector<ProcessorRequest>();
+Result<std::vector<memory::ProcessorRequest>> MachineArguments::processor_requests() const {
+  if (processors.empty()) return std::vector<memory::ProcessorRequest>();
   if (threads != 0)
     return bad_input("--threads and --processors exclude each other: each processor has its own threads");
-  SLUICE_ASSIGN(std::vector<ProcessorRequest> requests, parse_processors(processors));
+  SLUICE_ASSIGN(std::vector<memory::ProcessorRequest> requests, memory::parse_processors(processors));
   int together = 0;
-  for (const ProcessorRequest& each : requests) together += each.threads;
+  for (const memory::ProcessorRequest& each : requests) together += each.threads;
   if (together <= core_count()) return requests;
   return bad_input(fmt::format("--processors {}: {} threads together, and this machine has {} cores to set aside",
                                processors, together, core_count()));
 }
 
-Result<Machine> MachineArguments::machine(const std::optional<Bytes>& whole) const {
-  MachineOptions options{.slow = {}, .spill_path = spill_dir};
+Result<memory::Machine> MachineArguments::machine(const std::optional<Bytes>& whole) const {
+  memory::MachineOptions options{.slow = {}, .spill_path = spill_dir};
   SLUICE_ASSIGN(options.threads, thread_count());
   SLUICE_ASSIGN(options.processors, processor_requests());
   if (gpu) {
-    SLUICE_ASSIGN(options.gpu, find_gpu());
+    SLUICE_ASSIGN(options.gpu, gpu::find_gpu());
   }
   const std::vector<std::string> usual{gpu ? "host" : "file"};
   for (const std::string& text : slow.empty() ? usual : slow) {
-    SLUICE_ASSIGN(const SlowTierRequest asked, parse_slow_tier(text));
+    SLUICE_ASSIGN(const memory::SlowTierRequest asked, memory::parse_slow_tier(text));
     if (asked.is_share() && !whole) {
       return Error{ErrorCode::kBadInput, fmt::format("--slow {}: this command does not know what everything takes; say "
                                                      "how many bytes, such as {}:2GiB",
@@ -140,12 +142,13 @@ Result<Machine> MachineArguments::machine(const std::optional<Bytes>& whole) con
   if (!link_bandwidth.empty()) {
     SLUICE_ASSIGN(options.link_bandwidth, parse_bandwidth(link_bandwidth));
   }
-  return make_machine(options);
+  return memory::make_machine(options);
 }
 
-ProfileCache MachineArguments::open_cache(const Machine& machine) const {
-  return ProfileCache::open(machine.compute_fingerprint(),
-                            cache_dir.empty() ? ProfileCache::default_folder() : std::filesystem::path(cache_dir));
+profile::ProfileCache MachineArguments::open_cache(const memory::Machine& machine) const {
+  return profile::ProfileCache::open(machine.compute_fingerprint(), cache_dir.empty()
+                                                                        ? profile::ProfileCache::default_folder()
+                                                                        : std::filesystem::path(cache_dir));
 }
 
 void ProfileArguments::add_to(CLI::App& command) {
@@ -160,13 +163,13 @@ void ProfileArguments::add_to(CLI::App& command) {
 
 Status check_planner_names(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
-    if (names_policy(name)) continue;
-    const Result<ChosenPlanner> chosen = choose_planner(name);
+    if (policies::names_policy(name)) continue;
+    const Result<planners::ChosenPlanner> chosen = planners::choose_planner(name);
     if (chosen.ok()) continue;
-    if (find_planner(name) != nullptr) return chosen.error();
+    if (planners::find_planner(name) != nullptr) return chosen.error();
     std::vector<std::string_view> known;
-    for (const PlannerEntry& entry : planners()) known.push_back(entry.name);
-    std::ranges::copy(known_policies(), std::back_inserter(known));
+    for (const planners::PlannerEntry& entry : planners()) known.push_back(entry.name);
+    std::ranges::copy(policies::known_policies(), std::back_inserter(known));
     return bad_input(fmt::format("unknown planner '{}'{}planners and policies: {}", name, suggest_name(name, known),
                                  fmt::join(known, ", ")));
   }
@@ -179,25 +182,26 @@ void add_json_option(CLI::App& command, std::string& path) {
           "--json", path,
           fmt::format("Also write the result to this file as JSON (docs/json.md); {}: to standard output, and the text "
                       "for people to standard error",
-                      kStandardOutput))
+                      report::kStandardOutput))
       ->type_name("FILE")
       ->group(kOutputGroup);
 }
 
 void add_learning_rate_option(CLI::App& command, std::optional<double>& rate) {
-  command.add_option("--lr", rate, fmt::format("Base learning rate (default: {})", usual_rates()))->type_name("RATE");
+  command.add_option("--lr", rate, fmt::format("Base learning rate (default: {})", graph::usual_rates()))
+      ->type_name("RATE");
 }
 
 Result<double> base_learning_rate(const std::optional<double>& asked, const std::string& optimizer) {
   if (!asked) {
-    SLUICE_ASSIGN(const Optimizer chosen, parse_optimizer(optimizer));
-    return optimizer_row(chosen).rate;
+    SLUICE_ASSIGN(const graph::Optimizer chosen, graph::parse_optimizer(optimizer));
+    return graph::optimizer_row(chosen).rate;
   }
   if (*asked > 0) return *asked;
   return Error{ErrorCode::kBadInput, "--lr must be above 0"};
 }
 
-void add_data_options(CLI::App& command, SessionOptions& session) {
+void add_data_options(CLI::App& command, train::SessionOptions& session) {
   command
       .add_option("--data", session.data,
                   "synthetic, cifar10:DIRECTORY, cifar100:DIRECTORY, mnist:DIRECTORY or tokens:FILE_OR_FOLDER")
@@ -220,8 +224,8 @@ Status check_trials(const std::optional<std::int64_t>& trials) {
 
 std::string planner_help() {
   std::string text = "Who decides what lives where:";
-  for (const PlannerEntry& entry : planners()) text += fmt::format("\n{:>16}  {}", entry.name, entry.summary);
+  for (const planners::PlannerEntry& entry : planners()) text += fmt::format("\n{:>16}  {}", entry.name, entry.summary);
   return text + addition_help() + setting_help() + policy_help();
 }
 
-}  // namespace sluice
+}  // namespace sluice::cli

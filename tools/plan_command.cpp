@@ -25,7 +25,7 @@
 #include "tools/plan_output.hpp"
 #include "tools/planner_arguments.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 namespace {
 
 struct PlanArguments {
@@ -40,17 +40,18 @@ struct PlanArguments {
 };
 
 struct AttendedPlan {
-  Plan plan;
-  Seconds seconds = 0;              // that it took to plan
-  std::vector<SearchRound> rounds;  // of the search
+  plan::Plan plan;
+  Seconds seconds = 0;                        // that it took to plan
+  std::vector<planners::SearchRound> rounds;  // of the search
 };
 
-Result<AttendedPlan> attended_plan(const PlanArguments& arguments, const Prepared& prepared, const FastBudget& fast) {
+Result<AttendedPlan> attended_plan(const PlanArguments& arguments, const Prepared& prepared,
+                                   const train::FastBudget& fast) {
   const AttendedPlanning attended(arguments.planner);
-  std::optional<Result<Plan>> plan;
+  std::optional<Result<plan::Plan>> plan;
   const Seconds seconds = time_of([&] {
-    plan = plan_workload(prepared.workload, prepared.machine, prepared.profile, arguments.planner.name, fast,
-                         prepared.access_counts(), attended.watch());
+    plan = train::plan_workload(prepared.workload, prepared.machine, prepared.profile, arguments.planner.name, fast,
+                                prepared.access_counts(), attended.watch());
   });
   if (!plan->ok()) {
     return advised(prepared.workload, prepared.machine, prepared.profile, arguments.planner.name, fast,
@@ -60,18 +61,20 @@ Result<AttendedPlan> attended_plan(const PlanArguments& arguments, const Prepare
   return AttendedPlan{std::move(**plan), seconds, attended.rounds()};
 }
 
-void certify_both(const Graph& graph, const Prepared& prepared, Plan& plan) {
-  const WaitingLine waiting("proving how good the plan is", {.at_most = 2 * kBoundSeconds});
-  certify(graph, prepared.profile, prepared.machine, plan, kBoundSeconds);
-  certify_any_order(graph, prepared.profile, prepared.machine, plan, kBoundSeconds);
+void certify_both(const graph::Graph& graph, const Prepared& prepared, plan::Plan& plan) {
+  const train::WaitingLine waiting("proving how good the plan is", {.at_most = 2 * planners::kBoundSeconds});
+  planners::certify(graph, prepared.profile, prepared.machine, plan, planners::kBoundSeconds);
+  planners::certify_any_order(graph, prepared.profile, prepared.machine, plan, planners::kBoundSeconds);
 }
 
 // `file`: empty where nobody wants one.
-Status draw_convergence(const std::string& file, const Graph& graph, const Plan& plan, const nlohmann::json& document) {
+Status draw_convergence(const std::string& file, const graph::Graph& graph, const plan::Plan& plan,
+                        const nlohmann::json& document) {
   if (file.empty()) return {};
   const auto has_room = [](const nlohmann::json& round) { return round.at("feasible") > 0; };
   if (std::ranges::any_of(document.at("convergence"), has_room)) {
-    return write_charts(file, {"plan", describe_graph(graph), format_fields(plan.planner_config), document});
+    return write_charts(file,
+                        {"plan", report::describe_graph(graph), report::format_fields(plan.planner_config), document});
   }
   return bad_input(
       fmt::format("--html: {} had no rounds of a search to draw; home and swapadvisor search in rounds where not "
@@ -80,7 +83,7 @@ Status draw_convergence(const std::string& file, const Graph& graph, const Plan&
 }
 
 // Estimates are no measure of what another budget costs.
-Result<FastBudget> budget_of(const PlanArguments& arguments, Prepared& prepared) {
+Result<train::FastBudget> budget_of(const PlanArguments& arguments, Prepared& prepared) {
   if (!arguments.profile.estimate) {
     return budget_for(prepared, arguments.budget, arguments.machine, {arguments.planner.name});
   }
@@ -89,36 +92,38 @@ Result<FastBudget> budget_of(const PlanArguments& arguments, Prepared& prepared)
 }
 
 Result<int> run_plan(const PlanArguments& arguments) {
-  SLUICE_RETURN_IF_ERROR(check_is_planner(arguments.planner.name));
+  SLUICE_RETURN_IF_ERROR(train::check_is_planner(arguments.planner.name));
   SLUICE_RETURN_IF_ERROR(arguments.planner.check());
   SLUICE_RETURN_IF_ERROR(arguments.budget.check());
-  SLUICE_ASSIGN(Prepared prepared, prepare(arguments.workload, arguments.machine, Probe::kUseCache, arguments.profile));
-  SLUICE_ASSIGN(const FastBudget fast, budget_of(arguments, prepared));
+  SLUICE_ASSIGN(Prepared prepared,
+                prepare(arguments.workload, arguments.machine, experiment::Probe::kUseCache, arguments.profile));
+  SLUICE_ASSIGN(const train::FastBudget fast, budget_of(arguments, prepared));
   SLUICE_ASSIGN(AttendedPlan attended, attended_plan(arguments, prepared, fast));
-  Plan& plan = attended.plan;
-  const Graph& graph = prepared.workload.graph();
+  plan::Plan& plan = attended.plan;
+  const graph::Graph& graph = prepared.workload.graph();
   certify_both(graph, prepared, plan);
-  const Seconds baseline = predicted_baseline_seconds(prepared.workload, prepared.machine, prepared.profile);
-  fmt::print("{}\n{}", describe_graph(graph), describe_plan(graph, prepared.machine, plan, baseline));
-  const Noise noise;
-  SLUICE_ASSIGN(const NoisyStep noisy, predict_under_noise(graph, prepared.machine, prepared.profile, plan, noise));
+  const Seconds baseline = train::predicted_baseline_seconds(prepared.workload, prepared.machine, prepared.profile);
+  fmt::print("{}\n{}", report::describe_graph(graph), describe_plan(graph, prepared.machine, plan, baseline));
+  const sim::Noise noise;
+  SLUICE_ASSIGN(const sim::NoisyStep noisy,
+                sim::predict_under_noise(graph, prepared.machine, prepared.profile, plan, noise));
   fmt::print("{}", describe_noise(noise, noisy));
-  const auto worth = worth_by_prices(graph, prepared.profile, prepared.machine, plan);
+  const auto worth = planners::worth_by_prices(graph, prepared.profile, prepared.machine, plan);
   if (worth) fmt::print("{}", describe_worth(graph, plan, *worth));
   if (!plan.planner_config.empty()) {
-    fmt::print("what {} was told and what it chose\n{}", plan.planner, format_fields(plan.planner_config));
+    fmt::print("what {} was told and what it chose\n{}", plan.planner, report::format_fields(plan.planner_config));
   }
   fmt::print("planned in {}\n", format_seconds(attended.seconds));
   if (!arguments.output.empty()) {
-    SLUICE_RETURN_IF_ERROR(write_plan(arguments.output, graph, plan));
+    SLUICE_RETURN_IF_ERROR(plan::write_plan(arguments.output, graph, plan));
     fmt::print("written to {}\n", arguments.output);
   }
-  nlohmann::json summary = plan_summary_json(graph, prepared.machine, plan, baseline);
-  summary["under_noise"] = noise_json(noise, noisy);
-  if (worth) summary["worth"] = worth_json(graph, plan, *worth);
+  nlohmann::json summary = report::plan_summary_json(graph, prepared.machine, plan, baseline);
+  summary["under_noise"] = report::noise_json(noise, noisy);
+  if (worth) summary["worth"] = report::worth_json(graph, plan, *worth);
   summary["planning_ms"] = attended.seconds * 1e3;
-  summary["convergence"] = convergence_json(attended.rounds);
-  SLUICE_RETURN_IF_ERROR(write_document(arguments.json, "plan", summary));
+  summary["convergence"] = report::convergence_json(attended.rounds);
+  SLUICE_RETURN_IF_ERROR(report::write_document(arguments.json, "plan", summary));
   SLUICE_RETURN_IF_ERROR(draw_convergence(arguments.html, graph, plan, summary));
   return kExitOk;
 }
@@ -147,4 +152,4 @@ void add_plan_command(CLI::App& app, Action& action) {
   command->callback([arguments, &action] { action = [arguments] { return run_plan(*arguments); }; });
 }
 
-}  // namespace sluice
+}  // namespace sluice::cli

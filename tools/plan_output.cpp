@@ -17,7 +17,7 @@
 #include "sluice/train/planning.hpp"
 #include "sluice/train/policy_run.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 namespace {
 
 // "1.26 s: at most 7.2 % from the best that moving tensors could do in this order".
@@ -29,7 +29,7 @@ std::string describe_gap(Seconds predicted, Seconds bound, std::string_view best
   return fmt::format("{}: at most {:.1f} % from the best {}", seconds, 100 * std::max(0.0, gap), best);
 }
 
-void add_bounds(const Plan& plan, std::vector<std::pair<std::string, std::string>>& fields) {
+void add_bounds(const plan::Plan& plan, std::vector<std::pair<std::string, std::string>>& fields) {
   if (plan.policy) return;
   const Seconds predicted = plan.predicted_step_seconds;
   if (plan.lower_bound_seconds > 0) {
@@ -41,8 +41,8 @@ void add_bounds(const Plan& plan, std::vector<std::pair<std::string, std::string
 }
 
 // "771 ops: 71 left out, whose results are kept instead, 5 run again".
-std::string describe_schedule(const Graph& graph, const Plan& plan) {
-  const ScheduleCounts counts = count_schedule(graph, plan);
+std::string describe_schedule(const graph::Graph& graph, const plan::Plan& plan) {
+  const report::ScheduleCounts counts = report::count_schedule(graph, plan);
   std::vector<std::string> parts;
   if (counts.left_out > 0) parts.push_back(fmt::format("{} left out, whose results are kept instead", counts.left_out));
   if (counts.later > 0) parts.push_back(fmt::format("{} later than in the model's order", counts.later));
@@ -58,45 +58,46 @@ std::string describe_share(Bytes budget, Bytes whole) {
 
 }  // namespace
 
-std::string describe_plan(const Graph& graph, const Machine& machine, const Plan& plan,
+std::string describe_plan(const graph::Graph& graph, const memory::Machine& machine, const plan::Plan& plan,
                           std::optional<Seconds> baseline) {
   std::vector<std::pair<std::string, std::string>> fields;
   fields.emplace_back("fast arena", fmt::format("{} of a budget of {} ({})", format_bytes(plan.arena_bytes[0]),
                                                 format_bytes(plan.budgets[0]),
-                                                describe_share(plan.budgets[0], fast_only_bytes(graph))));
+                                                describe_share(plan.budgets[0], planners::fast_only_bytes(graph))));
   if (const auto asked = plan.raised_from) {
     fields.emplace_back(
         "raised", fmt::format("from the {} asked for, which {} cannot do with", format_bytes(*asked), plan.planner));
   }
   for (std::size_t tier = 1; tier < plan.arena_bytes.size(); ++tier) {
-    const Tier& each = machine.tiers.at(tier);
+    const memory::Tier& each = machine.tiers.at(tier);
     fields.emplace_back(fmt::format("{} arena", each.name), fmt::format("{}{}", format_bytes(plan.arena_bytes[tier]),
                                                                         each.emulated() ? " (emulated)" : ""));
   }
-  for (const TierContents& each : tier_contents(graph, plan)) {
-    fields.emplace_back(fmt::format("{} holds", each.tier == kFastTier ? "fast" : machine.tier(each.tier).name),
-                        describe_contents(each));
+  for (const report::TierContents& each : report::tier_contents(graph, plan)) {
+    fields.emplace_back(fmt::format("{} holds", each.tier == memory::kFastTier ? "fast" : machine.tier(each.tier).name),
+                        report::describe_contents(each));
   }
-  const PlanTraffic traffic = plan_traffic(graph, plan);
+  const report::PlanTraffic traffic = report::plan_traffic(graph, plan);
   fields.emplace_back("migrations", fmt::format("{} a step: {} out, {} in", plan.migrations.size(),
                                                 format_bytes(traffic.out), format_bytes(traffic.in)));
   if (!plan.schedule.empty()) fields.emplace_back("schedule", describe_schedule(graph, plan));
-  if (std::string choices = describe_choices(plan); !choices.empty())
+  if (std::string choices = plan::describe_choices(plan); !choices.empty())
     fields.emplace_back("choices", std::move(choices));
   fields.emplace_back("predicted step", format_seconds(plan.predicted_step_seconds));
   add_bounds(plan, fields);
   std::string below_bound;
-  if (bound_applies(plan)) {
-    const FastMemoryBound bound = bound_of(graph);
-    fields.emplace_back("bound on fast", describe_bound(graph, bound));
-    const auto why = explain_below_bound(bound, plan.budgets[0], predicted_loss(plan, baseline));
-    if (why) below_bound = format_item(*why);
+  if (report::bound_applies(plan)) {
+    const graph::FastMemoryBound bound = report::bound_of(graph);
+    fields.emplace_back("bound on fast", report::describe_bound(graph, bound));
+    const auto why = report::explain_below_bound(bound, plan.budgets[0], report::predicted_loss(plan, baseline));
+    if (why) below_bound = report::format_item(*why);
   }
   return fmt::format("plan by {} ({}){}\n{}{}", plan.planner, plan.solver_status,
-                     is_emulated(machine) ? ", " + emulation_note(machine) : "", format_fields(fields), below_bound);
+                     report::is_emulated(machine) ? ", " + report::emulation_note(machine) : "",
+                     report::format_fields(fields), below_bound);
 }
 
-std::string describe_worth(const Graph& graph, const Plan& plan, const Worth& worth) {
+std::string describe_worth(const graph::Graph& graph, const plan::Plan& plan, const planners::Worth& worth) {
   if (worth.per_mib <= 0) return "";
   const Seconds per_hundredth = worth.per_mib * static_cast<double>(plan.budgets[0]) / 100 / kMiB;
   std::vector<std::pair<std::string, std::string>> fields;
@@ -104,19 +105,19 @@ std::string describe_worth(const Graph& graph, const Plan& plan, const Worth& wo
                       fmt::format("{} of the fast tier save up to {} a step", format_bytes(plan.budgets[0] / 100),
                                   format_seconds(per_hundredth)));
   fields.emplace_back("links a tenth faster", fmt::format("save up to {}", format_seconds(worth.per_tenth_of_speed)));
-  const PlanGraph step(graph, plan);
+  const plan::PlanGraph step(graph, plan);
   std::vector<std::string> names;
-  for (const OpIndex op : worth.dearest) names.push_back(step.graph().op(op).name);
+  for (const graph::OpIndex op : worth.dearest) names.push_back(step.graph().op(op).name);
   fields.emplace_back("memory is worth most", fmt::format("while {} run{} ({:.0f} % of it)", fmt::join(names, ", "),
                                                           names.size() == 1 ? "s" : "", 100 * worth.dearest_share));
-  return "what more would be worth, at the bound's prices\n" + format_fields(fields);
+  return "what more would be worth, at the bound's prices\n" + report::format_fields(fields);
 }
 
-std::string describe_noise(const Noise& noise, const NoisyStep& step) {
+std::string describe_noise(const sim::Noise& noise, const sim::NoisyStep& step) {
   return fmt::format("when each op varies by {:.0f} %, all of them by {:.0f} % and links by {:.0f} %\n{}",
                      100 * noise.op, 100 * noise.compute, 100 * noise.link,
-                     format_fields({{"median step", format_seconds(step.median)},
-                                    {"nine of ten steps", "at most " + format_seconds(step.percentile_90)}}));
+                     report::format_fields({{"median step", format_seconds(step.median)},
+                                            {"nine of ten steps", "at most " + format_seconds(step.percentile_90)}}));
 }
 
-}  // namespace sluice
+}  // namespace sluice::cli

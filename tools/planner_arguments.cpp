@@ -12,7 +12,7 @@
 #include "sluice/train/progress.hpp"
 #include "tools/options.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 
 void PlannerArguments::add_to(CLI::App& command) {
   command.add_option("--planner", name, planner_help())->type_name("PLANNER")->capture_default_str();
@@ -36,8 +36,8 @@ Status PlannerArguments::check() const {
 struct AttendedPlanning::State {
   using Clock = std::chrono::steady_clock;
 
-  InterruptGuard guard;
-  ProgressLine progress{"planning"};
+  train::InterruptGuard guard;
+  train::ProgressLine progress{"planning"};
   Clock::time_point start = Clock::now();
   std::optional<Seconds> most_seconds;
   std::optional<Seconds> cut_short;   // after so many seconds
@@ -45,7 +45,7 @@ struct AttendedPlanning::State {
   std::optional<Seconds> best_shown;  // that was shown last
   std::string program;                // the file, or none
   std::optional<Status> written;      // nothing: there was no program
-  std::vector<SearchRound> rounds;
+  std::vector<planners::SearchRound> rounds;
 
   Seconds elapsed() const { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
@@ -66,8 +66,8 @@ struct AttendedPlanning::State {
     progress.update(static_cast<std::int64_t>(kWhole * done), static_cast<std::int64_t>(kWhole), detail);
   }
 
-  void write(const IntegerProgram& solved) {
-    if (!program.empty()) written = write_mps(solved, program);
+  void write(const planners::IntegerProgram& solved) {
+    if (!program.empty()) written = planners::write_mps(solved, program);
   }
 
   void show_solver(double done, Seconds incumbent, Seconds bound) {
@@ -100,37 +100,38 @@ Status AttendedPlanning::program_written() const {
       "--program: this planner solves no integer program; autotm-static, autotm-sync, autotm-async and checkmate do");
 }
 
-const std::vector<SearchRound>& AttendedPlanning::rounds() const { return state_->rounds; }
+const std::vector<planners::SearchRound>& AttendedPlanning::rounds() const { return state_->rounds; }
 
-std::shared_ptr<const PlanningWatch> AttendedPlanning::watch() const {
+std::shared_ptr<const planners::PlanningWatch> AttendedPlanning::watch() const {
   const std::weak_ptr<State> state = state_;
-  return std::make_shared<const PlanningWatch>(
-      PlanningWatch{.progress =
-                        [state](double done, const std::optional<Seconds>& best) {
-                          if (const auto attended = state.lock()) attended->show(done, best);
-                        },
-                    .stop =
-                        [state] {
-                          const auto attended = state.lock();
-                          return attended && attended->stop();
-                        },
-                    .out_of_time =
-                        [state] {
-                          const auto attended = state.lock();
-                          return attended && !attended->guard.interrupted();
-                        },
-                    .program =
-                        [state](const IntegerProgram& program) {
-                          if (const auto attended = state.lock()) attended->write(program);
-                        },
-                    .solving =
-                        [state](double done, Seconds incumbent, Seconds bound) {
-                          if (const auto attended = state.lock()) attended->show_solver(done, incumbent, bound);
-                        },
-                    .rounds =
-                        [state](const std::vector<SearchRound>& rounds) {
-                          if (const auto attended = state.lock()) attended->rounds = rounds;
-                        }});
+  return std::make_shared<const planners::PlanningWatch>(
+      planners::PlanningWatch{.progress =
+                                  [state](double done, const std::optional<Seconds>& best) {
+                                    if (const auto attended = state.lock()) attended->show(done, best);
+                                  },
+                              .stop =
+                                  [state] {
+                                    const auto attended = state.lock();
+                                    return attended && attended->stop();
+                                  },
+                              .out_of_time =
+                                  [state] {
+                                    const auto attended = state.lock();
+                                    return attended && !attended->guard.interrupted();
+                                  },
+                              .program =
+                                  [state](const planners::IntegerProgram& program) {
+                                    if (const auto attended = state.lock()) attended->write(program);
+                                  },
+                              .solving =
+                                  [state](double done, Seconds incumbent, Seconds bound) {
+                                    if (const auto attended = state.lock())
+                                      attended->show_solver(done, incumbent, bound);
+                                  },
+                              .rounds =
+                                  [state](const std::vector<planners::SearchRound>& rounds) {
+                                    if (const auto attended = state.lock()) attended->rounds = rounds;
+                                  }});
 }
 
-}  // namespace sluice
+}  // namespace sluice::cli

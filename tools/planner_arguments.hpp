@@ -13,10 +13,10 @@ namespace CLI {  // NOLINT(readability-identifier-naming): its own name
 class App;       // of CLI11, whose header takes two seconds to compile
 }
 
-namespace sluice {
+namespace sluice::cli {
 
 struct PlannerArguments {
-  std::string name{kDefaultPlanner};
+  std::string name{planners::kDefaultPlanner};
   std::optional<Seconds> most_seconds;  // to look for a better plan; nothing: until the search ends
 
   bool in_haste = false;  // another search follows: nobody need be told that this one was cut short
@@ -39,14 +39,14 @@ class AttendedPlanning {
   Status program_written() const;
 
   // How the search converged; empty where the planner does not search in rounds.
-  const std::vector<SearchRound>& rounds() const;
+  const std::vector<planners::SearchRound>& rounds() const;
 
   // It may outlive this object, and is silent then.
-  std::shared_ptr<const PlanningWatch> watch() const;
+  std::shared_ptr<const planners::PlanningWatch> watch() const;
 
  private:
   struct State;
   std::shared_ptr<State> state_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::cli

@@ -9,7 +9,7 @@
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 namespace {
 
 struct PlannersArguments {
@@ -18,11 +18,12 @@ struct PlannersArguments {
 };
 
 Result<int> run_planners(const PlannersArguments& arguments) {
-  fmt::print("{}", arguments.markdown ? planner_table_markdown() : planner_table_text());
+  fmt::print("{}", arguments.markdown ? report::planner_table_markdown() : report::planner_table_text());
   if (!arguments.markdown) {
     fmt::print("\nWhat the columns mean: docs/planners.md. Settings and additions of each: sluice plan --help\n");
   }
-  SLUICE_RETURN_IF_ERROR(write_document(arguments.json, "planners", {{"planners", planner_table_json()}}));
+  SLUICE_RETURN_IF_ERROR(
+      report::write_document(arguments.json, "planners", {{"planners", report::planner_table_json()}}));
   return kExitOk;
 }
 
@@ -37,4 +38,4 @@ void add_planners_command(CLI::App& app, Action& action) {
   command->callback([arguments, &action] { action = [arguments] { return run_planners(*arguments); }; });
 }
 
-}  // namespace sluice
+}  // namespace sluice::cli

@@ -6,21 +6,21 @@
 #include "sluice/report/text_table.hpp"
 #include "sluice/train/policy_run.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 
-std::string describe_policy_run(const Machine& machine, const Plan& plan) {
-  const auto room = static_cast<double>(usable_fast_bytes(plan));
-  const auto whole = static_cast<double>(plan.budgets.at(kFastTier));
-  return fmt::format(
-      "policy {}, decides during the step{}\n{}", plan.planner,
-      is_emulated(machine) ? ", " + emulation_note(machine) : "",
-      format_fields({{"fast memory", fmt::format("{} ({:.1f} % of everything)", format_bytes(usable_fast_bytes(plan)),
-                                                 100 * room / whole)},
-                     {"predicted step", format_seconds(plan.predicted_step_seconds)}}));
+std::string describe_policy_run(const memory::Machine& machine, const plan::Plan& plan) {
+  const auto room = static_cast<double>(train::usable_fast_bytes(plan));
+  const auto whole = static_cast<double>(plan.budgets.at(memory::kFastTier));
+  return fmt::format("policy {}, decides during the step{}\n{}", plan.planner,
+                     report::is_emulated(machine) ? ", " + report::emulation_note(machine) : "",
+                     report::format_fields({{"fast memory", fmt::format("{} ({:.1f} % of everything)",
+                                                                        format_bytes(train::usable_fast_bytes(plan)),
+                                                                        100 * room / whole)},
+                                            {"predicted step", format_seconds(plan.predicted_step_seconds)}}));
 }
 
-std::string describe_policy_timeline(const PolicyTimeline& timeline) {
-  const PolicyStep steady = timeline.steady();
+std::string describe_policy_timeline(const sim::PolicyTimeline& timeline) {
+  const sim::PolicyStep steady = timeline.steady();
   std::vector<std::pair<std::string, std::string>> fields{
       {"in balance", fmt::format("{} a step, the mean of the last {} of {} steps", format_seconds(steady.step_seconds),
                                  timeline.steps.size() - timeline.steps.size() / 2, timeline.steps.size())},
@@ -28,15 +28,15 @@ std::string describe_policy_timeline(const PolicyTimeline& timeline) {
       {"used in place", fmt::format("{} read, {} written in slow memory a step", format_bytes(steady.slow_read()),
                                     format_bytes(steady.slow_written()))}};
   for (const auto& [name, value] : timeline.figures) fields.emplace_back(name, fmt::format("{:.6g} in all", value));
-  return format_fields(fields);
+  return report::format_fields(fields);
 }
 
-nlohmann::json policy_timeline_json(const PolicyTimeline& timeline) {
-  const PolicyStep steady = timeline.steady();
+nlohmann::json policy_timeline_json(const sim::PolicyTimeline& timeline) {
+  const sim::PolicyStep steady = timeline.steady();
   nlohmann::json figures = nlohmann::json::object();
   for (const auto& [name, value] : timeline.figures) figures[name] = value;
   nlohmann::json step_ms = nlohmann::json::array();
-  for (const PolicyStep& step : timeline.steps) step_ms.push_back(step.step_seconds * 1e3);
+  for (const sim::PolicyStep& step : timeline.steps) step_ms.push_back(step.step_seconds * 1e3);
   return {{"steps_ms", step_ms},
           {"steady_ms", steady.step_seconds * 1e3},
           {"steady_stall_ms", steady.stall_seconds * 1e3},
@@ -48,18 +48,18 @@ nlohmann::json policy_timeline_json(const PolicyTimeline& timeline) {
           {"figures", figures}};
 }
 
-std::string describe_dtr_step(const DtrStep& step, const Plan& plan) {
-  return format_fields(
+std::string describe_dtr_step(const policies::DtrStep& step, const plan::Plan& plan) {
+  return report::format_fields(
       {{"made again", fmt::format("{} ops, {}", step.runs_again, format_seconds(step.recomputation))},
        {"evicted", fmt::format("{} times to make room, {}", step.evictions, format_bytes(step.evicted_bytes))},
        {"at once",
-        fmt::format("{} at most of {}", format_bytes(step.most_bytes), format_bytes(usable_fast_bytes(plan)))}});
+        fmt::format("{} at most of {}", format_bytes(step.most_bytes), format_bytes(train::usable_fast_bytes(plan)))}});
 }
 
-nlohmann::json dtr_step_json(const DtrStep& step) {
+nlohmann::json dtr_step_json(const policies::DtrStep& step) {
   nlohmann::json figures = nlohmann::json::object();
-  for (const auto& [name, value] : figures_of(step)) figures[name] = value;
+  for (const auto& [name, value] : policies::figures_of(step)) figures[name] = value;
   return {{"figures", figures}, {"evicted_bytes", step.evicted_bytes}, {"most_bytes", step.most_bytes}};
 }
 
-}  // namespace sluice
+}  // namespace sluice::cli

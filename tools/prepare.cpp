@@ -19,53 +19,55 @@
 #include "sluice/train/progress.hpp"
 #include "tools/options.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 namespace {
 
-Result<Workload> build_with_progress(const WorkloadOptions& options) {
-  const WaitingLine waiting(fmt::format("preparing {}", options.model.empty() ? options.onnx.string() : options.model));
-  return build_workload(options);
+Result<train::Workload> build_with_progress(const train::WorkloadOptions& options) {
+  const train::WaitingLine waiting(
+      fmt::format("preparing {}", options.model.empty() ? options.onnx.string() : options.model));
+  return train::build_workload(options);
 }
 
-Result<Plan> read_with_progress(const std::string& path) {
-  const WaitingLine waiting(fmt::format("reading {}", path));
-  return read_plan(path);
+Result<plan::Plan> read_with_progress(const std::string& path) {
+  const train::WaitingLine waiting(fmt::format("reading {}", path));
+  return plan::read_plan(path);
 }
 
-Result<std::vector<OpChoice>> asked_choices(const Graph& graph, const Machine& on, const MachineArguments& machine) {
+Result<std::vector<graph::OpChoice>> asked_choices(const graph::Graph& graph, const memory::Machine& on,
+                                                   const MachineArguments& machine) {
   if (!machine.on.empty() && !machine.choices_of.empty()) {
     return bad_input("--on and --choices-of exclude each other: both say where ops run");
   }
-  if (!machine.on.empty()) return choose_processors(graph, on, machine.on);
-  if (machine.choices_of.empty()) return std::vector<OpChoice>();
-  SLUICE_ASSIGN(const Plan plan, read_plan(machine.choices_of));
+  if (!machine.on.empty()) return train::choose_processors(graph, on, machine.on);
+  if (machine.choices_of.empty()) return std::vector<graph::OpChoice>();
+  SLUICE_ASSIGN(const plan::Plan plan, plan::read_plan(machine.choices_of));
   if (plan.graph_fingerprint != graph.fingerprint()) {
     return bad_input(fmt::format("--choices-of {}: that plan is for another graph, {} with other options perhaps",
                                  machine.choices_of, plan.graph_name));
   }
-  SLUICE_ASSIGN(std::vector<OpChoice> choices, choices_by_op(plan, graph));
-  SLUICE_RETURN_IF_ERROR(check_choices(graph, static_cast<ProcessorId>(on.processor_count()), choices));
+  SLUICE_ASSIGN(std::vector<graph::OpChoice> choices, plan::choices_by_op(plan, graph));
+  SLUICE_RETURN_IF_ERROR(plan::check_choices(graph, static_cast<ProcessorId>(on.processor_count()), choices));
   return choices;
 }
 
 }  // namespace
 
-Status probe_with_progress(Machine& machine, ProfileCache& cache, Probe probe) {
-  const WaitingLine waiting("measuring tiers and links", {.usual = usual_probe_seconds(machine)});
-  return probe_machine(machine, cache, probe);
+Status probe_with_progress(memory::Machine& machine, profile::ProfileCache& cache, experiment::Probe probe) {
+  const train::WaitingLine waiting("measuring tiers and links", {.usual = probe::usual_probe_seconds(machine)});
+  return experiment::probe_machine(machine, cache, probe);
 }
 
 Result<ModelOnMachine> build_model(const WorkloadArguments& workload, const MachineArguments& machine) {
   SLUICE_ASSIGN(const int threads, machine.thread_count());
-  SLUICE_ASSIGN(WorkloadOptions options, workload.options(threads));
-  SLUICE_ASSIGN(const std::vector<ProcessorRequest> processors, machine.processor_requests());
+  SLUICE_ASSIGN(train::WorkloadOptions options, workload.options(threads));
+  SLUICE_ASSIGN(const std::vector<memory::ProcessorRequest> processors, machine.processor_requests());
   for (std::size_t other = 1; other < processors.size(); ++other) {
     options.other_processors.push_back({processors[other].threads, processors[other].backend});
   }
   if (!processors.empty()) options.backend = processors.front().backend;
   if (machine.gpu) options.backend = "cuda";
-  SLUICE_ASSIGN(Workload built, build_with_progress(options));
-  SLUICE_ASSIGN(Machine on, machine.machine(fast_only_bytes(built.graph())));
+  SLUICE_ASSIGN(train::Workload built, build_with_progress(options));
+  SLUICE_ASSIGN(memory::Machine on, machine.machine(planners::fast_only_bytes(built.graph())));
   SLUICE_ASSIGN(built.choices, asked_choices(built.graph(), on, machine));
   print_notes(built.notes);
   return ModelOnMachine{std::move(built), std::move(on)};
@@ -74,8 +76,8 @@ Result<ModelOnMachine> build_model(const WorkloadArguments& workload, const Mach
 namespace {
 
 // Where it may matter.
-void note_estimates(const Profile& profile) {
-  if (profile.estimated_share <= kHardlyMatters) return;
+void note_estimates(const profile::Profile& profile) {
+  if (profile.estimated_share <= experiment::kHardlyMatters) return;
   print_notes({fmt::format(
       "times of {} of {} distinct ops, {:.0f} % of the step, are told from others of their kind: there was no time to "
       "measure them (sluice profile measures all)",
@@ -88,17 +90,17 @@ Status add_network(const MachineArguments& arguments, Prepared& prepared) {
   SLUICE_ASSIGN(const BytesPerSecond bandwidth, parse_bandwidth(arguments.network));
   print_notes(
       {fmt::format("{} ranks, {} a step over a network of {} (simulated)", prepared.workload.options.optimizer.ranks,
-                   format_bytes(bytes_to_ranks(prepared.workload.graph())), format_bandwidth(bandwidth))});
-  add_network_seconds(prepared.workload.graph(), bandwidth, prepared.profile);
+                   format_bytes(profile::bytes_to_ranks(prepared.workload.graph())), format_bandwidth(bandwidth))});
+  profile::add_network_seconds(prepared.workload.graph(), bandwidth, prepared.profile);
   return {};
 }
 
 // As large as anybody asks, where nobody has said how large.
-Status make_tiers_endless(const MachineArguments& arguments, Machine& machine) {
+Status make_tiers_endless(const MachineArguments& arguments, memory::Machine& machine) {
   constexpr Bytes kAnySize = Bytes{1} << 50;
   for (std::size_t tier = 0; tier < machine.tiers.size(); ++tier) {
     if (tier > 0 && tier <= arguments.slow.size()) {
-      SLUICE_ASSIGN(const SlowTierRequest asked, parse_slow_tier(arguments.slow[tier - 1]));
+      SLUICE_ASSIGN(const memory::SlowTierRequest asked, memory::parse_slow_tier(arguments.slow[tier - 1]));
       if (asked.capacity) continue;
     }
     machine.tiers[tier].capacity = std::max(machine.tiers[tier].capacity, kAnySize);
@@ -108,7 +110,7 @@ Status make_tiers_endless(const MachineArguments& arguments, Machine& machine) {
 
 Status estimate(const MachineArguments& arguments, const ProfileArguments& profile, Prepared& prepared) {
   SLUICE_RETURN_IF_ERROR(make_tiers_endless(arguments, prepared.machine));
-  for (const Link& link : prepared.machine.links) {
+  for (const memory::Link& link : prepared.machine.links) {
     if (link.bandwidth > 0) continue;
     return bad_input(
         fmt::format("--estimate measures no links, and nothing says how fast {} to {} is: add "
@@ -116,16 +118,16 @@ Status estimate(const MachineArguments& arguments, const ProfileArguments& profi
                     prepared.machine.tier(link.from).name, prepared.machine.tier(link.to).name));
   }
   if (profile.times.empty()) {
-    prepared.profile = estimated_profile(prepared.workload.graph(), prepared.machine);
+    prepared.profile = train::estimated_profile(prepared.workload.graph(), prepared.machine);
   } else {
-    SLUICE_ASSIGN(prepared.profile, read_profile(profile.times, prepared.workload.graph(), prepared.machine));
+    SLUICE_ASSIGN(prepared.profile, profile::read_profile(profile.times, prepared.workload.graph(), prepared.machine));
   }
   return add_network(arguments, prepared);
 }
 
 }  // namespace
 
-Result<Prepared> prepare(const WorkloadArguments& workload, const MachineArguments& arguments, Probe probe,
+Result<Prepared> prepare(const WorkloadArguments& workload, const MachineArguments& arguments, experiment::Probe probe,
                          const ProfileArguments& profile) {
   SLUICE_ASSIGN(ModelOnMachine model, build_model(workload, arguments));
   Prepared prepared{std::move(model), {}, false, {}};
@@ -133,37 +135,38 @@ Result<Prepared> prepare(const WorkloadArguments& workload, const MachineArgumen
   return prepared;
 }
 
-Status add_figures(Prepared& prepared, const MachineArguments& arguments, Probe probe,
+Status add_figures(Prepared& prepared, const MachineArguments& arguments, experiment::Probe probe,
                    const ProfileArguments& profile) {
   if (profile.estimate) return estimate(arguments, profile, prepared);
-  ProfileCache cache = arguments.open_cache(prepared.machine);
+  profile::ProfileCache cache = arguments.open_cache(prepared.machine);
   print_notes(cache.notes());
   SLUICE_RETURN_IF_ERROR(probe_with_progress(prepared.machine, cache, probe));
   if (!profile.accesses.empty()) {
     SLUICE_ASSIGN(prepared.accesses,
-                  read_access_profile(profile.accesses, prepared.workload.graph(), prepared.machine));
+                  profile::read_access_profile(profile.accesses, prepared.workload.graph(), prepared.machine));
   }
   if (!profile.times.empty()) {
-    SLUICE_ASSIGN(prepared.profile, read_profile(profile.times, prepared.workload.graph(), prepared.machine));
+    SLUICE_ASSIGN(prepared.profile, profile::read_profile(profile.times, prepared.workload.graph(), prepared.machine));
     return add_network(arguments, prepared);
   }
-  ProgressLine progress("measuring ops");
+  train::ProgressLine progress("measuring ops");
   const auto show = [&](int done, int total) { progress.update(done, total); };
-  CompiledGraph& compiled = *prepared.workload.compiled;
-  SLUICE_ASSIGN(prepared.profile,
-                measure_profile(compiled, prepared.machine, cache,
-                                {.on_progress = show, .most_seconds = profile.most_seconds, .cold = profile.cold}));
-  SLUICE_RETURN_IF_ERROR(measure_processors(compiled, prepared.machine, cache, prepared.profile, show));
+  kernels::CompiledGraph& compiled = *prepared.workload.compiled;
+  SLUICE_ASSIGN(
+      prepared.profile,
+      measure::measure_profile(compiled, prepared.machine, cache,
+                               {.on_progress = show, .most_seconds = profile.most_seconds, .cold = profile.cold}));
+  SLUICE_RETURN_IF_ERROR(measure::measure_processors(compiled, prepared.machine, cache, prepared.profile, show));
   progress.clear();
   note_estimates(prepared.profile);
   return add_network(arguments, prepared);
 }
 
 Status add_first_figures(Prepared& prepared, const MachineArguments& arguments) {
-  ProfileCache cache = arguments.open_cache(prepared.machine);
+  profile::ProfileCache cache = arguments.open_cache(prepared.machine);
   print_notes(cache.notes());
-  const WaitingLine waiting("looking at the machine");
-  SLUICE_ASSIGN(Figures figures, first_figures(prepared.workload, prepared.machine, cache));
+  const train::WaitingLine waiting("looking at the machine");
+  SLUICE_ASSIGN(train::Figures figures, experiment::first_figures(prepared.workload, prepared.machine, cache));
   prepared.machine = std::move(figures.machine);
   prepared.profile = std::move(figures.profile);
   prepared.estimated = figures.estimated;
@@ -172,62 +175,63 @@ Status add_first_figures(Prepared& prepared, const MachineArguments& arguments) 
 
 Result<PlannedModel> read_planned_model(const std::string& plan, const WorkloadArguments& workload,
                                         const MachineArguments& machine) {
-  SLUICE_ASSIGN(Plan read, read_with_progress(plan));
+  SLUICE_ASSIGN(plan::Plan read, read_with_progress(plan));
   SLUICE_ASSIGN(ModelOnMachine model, build_model(workload, machine));
   return PlannedModel{std::move(model), std::move(read)};
 }
 
 Status add_encodings(Prepared& prepared, const MachineArguments& machine, const std::vector<std::string>& planners,
-                     const FastBudget& fast, const SessionOptions& session) {
-  const bool wanted = prepared.machine.tiers.size() > 1 && std::ranges::any_of(planners, wants_encodings);
+                     const train::FastBudget& fast, const train::SessionOptions& session) {
+  const bool wanted = prepared.machine.tiers.size() > 1 && std::ranges::any_of(planners, planners::wants_encodings);
   if (!wanted) return {};
-  ProfileCache cache = machine.open_cache(prepared.machine);
-  const WaitingLine waiting("measuring what encoding tensors saves");
+  profile::ProfileCache cache = machine.open_cache(prepared.machine);
+  const train::WaitingLine waiting("measuring what encoding tensors saves");
   return add_encodings(prepared.workload, prepared.machine, fast, session, cache, prepared.profile);
 }
 
 Status add_implementations(Prepared& prepared, const MachineArguments& machine,
                            const std::vector<std::string>& planners) {
-  const bool chosen =
-      std::ranges::any_of(prepared.workload.choices, [](const OpChoice& each) { return each.implementation != 0; });
+  const bool chosen = std::ranges::any_of(prepared.workload.choices,
+                                          [](const graph::OpChoice& each) { return each.implementation != 0; });
   const bool chooses = std::ranges::any_of(
-      planners, [](const std::string& name) { return chooses_implementations(std::string_view(name)); });
-  const bool known = has_implementation_times(prepared.profile);
+      planners, [](const std::string& name) { return planners::chooses_implementations(std::string_view(name)); });
+  const bool known = profile::has_implementation_times(prepared.profile);
   return (chosen || chooses) && !known ? measure_choices(prepared, machine) : Status();
 }
 
 Status measure_choices(Prepared& prepared, const MachineArguments& machine) {
-  ProfileCache cache = machine.open_cache(prepared.machine);
-  ProgressLine progress("measuring kernels");
-  return measure_implementations(*prepared.workload.compiled, prepared.machine, cache, prepared.profile,
-                                 [&](int measured, int total) { progress.update(measured, total); });
+  profile::ProfileCache cache = machine.open_cache(prepared.machine);
+  train::ProgressLine progress("measuring kernels");
+  return measure::measure_implementations(*prepared.workload.compiled, prepared.machine, cache, prepared.profile,
+                                          [&](int measured, int total) { progress.update(measured, total); });
 }
 
 namespace {
 
 // What is known of other choices, in the same moment as the rest: else the moments would be compared, not the choices.
-Status measure_choices_again(const Prepared& prepared, ProfileCache& cache, Profile& again) {
-  CompiledGraph& compiled = *prepared.workload.compiled;
-  SLUICE_RETURN_IF_ERROR(measure_processors(compiled, prepared.machine, cache, again));
-  if (!has_implementation_times(prepared.profile)) return {};
-  return measure_implementations(compiled, prepared.machine, cache, again, {}, KnownTimes::kReplace);
+Status measure_choices_again(const Prepared& prepared, profile::ProfileCache& cache, profile::Profile& again) {
+  kernels::CompiledGraph& compiled = *prepared.workload.compiled;
+  SLUICE_RETURN_IF_ERROR(measure::measure_processors(compiled, prepared.machine, cache, again));
+  if (!profile::has_implementation_times(prepared.profile)) return {};
+  return measure::measure_implementations(compiled, prepared.machine, cache, again, {}, measure::KnownTimes::kReplace);
 }
 
 }  // namespace
 
-std::function<Result<Profile>()> measuring_again(const Prepared& prepared, const MachineArguments& machine,
-                                                 const ProfileArguments& profile) {
+std::function<Result<profile::Profile>()> measuring_again(const Prepared& prepared, const MachineArguments& machine,
+                                                          const ProfileArguments& profile) {
   if (!profile.times.empty()) return {};
-  return [&prepared, &machine]() -> Result<Profile> {
-    ProfileCache cache = machine.open_cache(prepared.machine);
-    ProgressLine progress("measuring ops again");
+  return [&prepared, &machine]() -> Result<profile::Profile> {
+    profile::ProfileCache cache = machine.open_cache(prepared.machine);
+    train::ProgressLine progress("measuring ops again");
     const auto show = [&](int done, int total) { progress.update(done, total); };
-    SLUICE_ASSIGN(Profile again, measure_profile(*prepared.workload.compiled, prepared.machine, cache,
-                                                 {.on_progress = show, .known = KnownTimes::kReplace}));
+    SLUICE_ASSIGN(profile::Profile again,
+                  measure::measure_profile(*prepared.workload.compiled, prepared.machine, cache,
+                                           {.on_progress = show, .known = measure::KnownTimes::kReplace}));
     again.encodings = prepared.profile.encodings;
     SLUICE_RETURN_IF_ERROR(measure_choices_again(prepared, cache, again));
     return again;
   };
 }
 
-}  // namespace sluice
+}  // namespace sluice::cli

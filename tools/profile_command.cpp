@@ -16,7 +16,7 @@
 #include "tools/plan_output.hpp"
 #include "tools/profile_output.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 namespace {
 
 struct ProfileCommandArguments {
@@ -32,8 +32,8 @@ struct ProfileCommandArguments {
 };
 
 nlohmann::json profile_json(const Prepared& prepared) {
-  const Graph& graph = prepared.workload.graph();
-  return {{"run", run_record(prepared.machine)},
+  const graph::Graph& graph = prepared.workload.graph();
+  return {{"run", report::run_record(prepared.machine)},
           {"model", graph.name},
           {"graph_fingerprint", graph.fingerprint()},
           {"provenance", to_string(prepared.profile.provenance)},
@@ -43,42 +43,42 @@ nlohmann::json profile_json(const Prepared& prepared) {
           {"placements", placements_json(graph, prepared.machine, prepared.profile)}};
 }
 
-Result<PlacementEffort> add_placements(const ProfileCommandArguments& arguments, Prepared& prepared) {
-  ProfileCache cache = arguments.machine.open_cache(prepared.machine);
-  ProgressLine progress("measuring ops by placement");
-  return measure_placements(*prepared.workload.compiled, prepared.machine, cache, prepared.profile,
-                            [&](int measured, int total) { progress.update(measured, total); });
+Result<measure::PlacementEffort> add_placements(const ProfileCommandArguments& arguments, Prepared& prepared) {
+  profile::ProfileCache cache = arguments.machine.open_cache(prepared.machine);
+  train::ProgressLine progress("measuring ops by placement");
+  return measure::measure_placements(*prepared.workload.compiled, prepared.machine, cache, prepared.profile,
+                                     [&](int measured, int total) { progress.update(measured, total); });
 }
 
 Status count_zeros(const ProfileCommandArguments& arguments, Prepared& prepared) {
-  ProfileCache cache = arguments.machine.open_cache(prepared.machine);
-  const WaitingLine waiting("measuring what encoding tensors saves");
+  profile::ProfileCache cache = arguments.machine.open_cache(prepared.machine);
+  const train::WaitingLine waiting("measuring what encoding tensors saves");
   return add_encodings(prepared.workload, prepared.machine, {}, {}, cache, prepared.profile);
 }
 
-Result<AccessProfile> count_accesses(const ProfileCommandArguments& arguments, Prepared& prepared) {
-  SLUICE_ASSIGN(const AccessOptions options, arguments.accesses.options());
-  ProfileCache cache = arguments.machine.open_cache(prepared.machine);
-  const WaitingLine waiting("counting accesses");
-  return measure_access_profile(prepared.workload, prepared.machine, {}, options, cache);
+Result<profile::AccessProfile> count_accesses(const ProfileCommandArguments& arguments, Prepared& prepared) {
+  SLUICE_ASSIGN(const experiment::AccessOptions options, arguments.accesses.options());
+  profile::ProfileCache cache = arguments.machine.open_cache(prepared.machine);
+  const train::WaitingLine waiting("counting accesses");
+  return experiment::measure_access_profile(prepared.workload, prepared.machine, {}, options, cache);
 }
 
-Status save(const std::string& path, const Prepared& prepared, const std::optional<AccessProfile>& accesses) {
-  nlohmann::json document = profile_to_json(prepared.workload.graph(), prepared.machine, prepared.profile);
-  if (accesses) document["accesses"] = access_profile_to_json(*accesses);
-  SLUICE_RETURN_IF_ERROR(write_json_file(path, document));
+Status save(const std::string& path, const Prepared& prepared, const std::optional<profile::AccessProfile>& accesses) {
+  nlohmann::json document = profile::profile_to_json(prepared.workload.graph(), prepared.machine, prepared.profile);
+  if (accesses) document["accesses"] = profile::access_profile_to_json(*accesses);
+  SLUICE_RETURN_IF_ERROR(report::write_json_file(path, document));
   fmt::print("\nwritten to {}\n", path);
   return {};
 }
 
 Result<int> run_profile(const ProfileCommandArguments& arguments) {
-  SLUICE_ASSIGN(Prepared prepared, prepare(arguments.workload, arguments.machine, Probe::kUseCache,
-                                           {.most_seconds = kWithoutLimit, .cold = true}));
-  const Graph& graph = prepared.workload.graph();
-  const Machine& machine = prepared.machine;
-  fmt::print("{}\n{}", describe_graph(graph), describe_times(graph, machine, prepared.profile, arguments.top));
+  SLUICE_ASSIGN(Prepared prepared, prepare(arguments.workload, arguments.machine, experiment::Probe::kUseCache,
+                                           {.most_seconds = measure::kWithoutLimit, .cold = true}));
+  const graph::Graph& graph = prepared.workload.graph();
+  const memory::Machine& machine = prepared.machine;
+  fmt::print("{}\n{}", report::describe_graph(graph), describe_times(graph, machine, prepared.profile, arguments.top));
   if (arguments.placements) {
-    SLUICE_ASSIGN(const PlacementEffort effort, add_placements(arguments, prepared));
+    SLUICE_ASSIGN(const measure::PlacementEffort effort, add_placements(arguments, prepared));
     fmt::print("{}", describe_placements(graph, machine, prepared.profile, effort, arguments.top));
   }
   if (arguments.encodings) {
@@ -89,7 +89,7 @@ Result<int> run_profile(const ProfileCommandArguments& arguments) {
     SLUICE_RETURN_IF_ERROR(measure_choices(prepared, arguments.machine));
     fmt::print("{}", describe_implementations(graph, prepared.profile, arguments.top));
   }
-  std::optional<AccessProfile> accesses;
+  std::optional<profile::AccessProfile> accesses;
   if (arguments.accesses.wanted) {
     SLUICE_ASSIGN(accesses, count_accesses(arguments, prepared));
     fmt::print("\n{}", describe_accesses(graph, *accesses, arguments.top));
@@ -100,7 +100,7 @@ Result<int> run_profile(const ProfileCommandArguments& arguments) {
     if (arguments.implementations) document["implementations"] = implementations_json(graph, prepared.profile);
     if (prepared.profile.encodings) document["encodings"] = encodings_json(graph, *prepared.profile.encodings);
     if (accesses) document["accesses"] = accesses_json(graph, *accesses);
-    SLUICE_RETURN_IF_ERROR(write_document(arguments.json, "profile", std::move(document)));
+    SLUICE_RETURN_IF_ERROR(report::write_document(arguments.json, "profile", std::move(document)));
   }
   return kExitOk;
 }
@@ -131,4 +131,4 @@ void add_profile_command(CLI::App& app, Action& action) {
   command->callback([arguments, &action] { action = [arguments] { return run_profile(*arguments); }; });
 }
 
-}  // namespace sluice
+}  // namespace sluice::cli

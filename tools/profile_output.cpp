@@ -10,66 +10,67 @@
 #include "sluice/profile/cost_model.hpp"
 #include "sluice/report/text_table.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 namespace {
 
 Seconds sum_of(const std::vector<Seconds>& seconds) { return std::accumulate(seconds.begin(), seconds.end(), 0.0); }
 
-std::vector<OpIndex> slowest_ops(const Profile& profile, std::size_t count) {
-  std::vector<OpIndex> order(profile.op_seconds.size());
+std::vector<graph::OpIndex> slowest_ops(const profile::Profile& profile, std::size_t count) {
+  std::vector<graph::OpIndex> order(profile.op_seconds.size());
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, std::greater{},
-                           [&](OpIndex op) { return profile.op_seconds[static_cast<std::size_t>(op)]; });
+                           [&](graph::OpIndex op) { return profile.op_seconds[static_cast<std::size_t>(op)]; });
   order.resize(std::min(order.size(), count));
   return order;
 }
 
-std::string cold_time(const Profile& profile, OpIndex op) {
+std::string cold_time(const profile::Profile& profile, graph::OpIndex op) {
   return profile.cold_seconds.empty() ? "" : format_seconds(profile.cold_seconds[static_cast<std::size_t>(op)]);
 }
 
 // The tier of the machine that was timed; nothing when the machine has no such tier (a profile from a file).
-std::optional<TierId> timed_tier(const Machine& machine, const PlacementTimes& times) {
-  const auto tier = std::ranges::find(machine.tiers, times.tier, tier_key);
+std::optional<memory::TierId> timed_tier(const memory::Machine& machine, const profile::PlacementTimes& times) {
+  const auto tier = std::ranges::find(machine.tiers, times.tier, profile::tier_key);
   if (tier == machine.tiers.end()) return std::nullopt;
-  return static_cast<TierId>(tier - machine.tiers.begin());
+  return static_cast<memory::TierId>(tier - machine.tiers.begin());
 }
 
-std::string tier_title(const Machine& machine, TierId tier) {
+std::string tier_title(const memory::Machine& machine, memory::TierId tier) {
   return fmt::format("{}{}", machine.tier(tier).name, machine.tier(tier).emulated() ? " (emulated)" : "");
 }
 
-std::string placement_table(const Graph& graph, const CostModel& costs, TierId tier, const Profile& profile,
-                            std::size_t count) {
-  TextTable table({{"op", Align::kLeft, 0},
-                   {"kind", Align::kLeft, 0},
-                   {"all fast", Align::kRight, 0},
-                   {"inputs slow", Align::kRight, 0},
-                   {"outputs slow", Align::kRight, 0},
-                   {"all slow", Align::kRight, 0}});
-  for (const OpIndex index : slowest_ops(profile, count)) {
-    const Op& op = graph.op(index);
+std::string placement_table(const graph::Graph& graph, const profile::CostModel& costs, memory::TierId tier,
+                            const profile::Profile& profile, std::size_t count) {
+  report::TextTable table({{"op", report::Align::kLeft, 0},
+                           {"kind", report::Align::kLeft, 0},
+                           {"all fast", report::Align::kRight, 0},
+                           {"inputs slow", report::Align::kRight, 0},
+                           {"outputs slow", report::Align::kRight, 0},
+                           {"all slow", report::Align::kRight, 0}});
+  for (const graph::OpIndex index : slowest_ops(profile, count)) {
+    const graph::Op& op = graph.op(index);
     const Seconds fast = costs.op_seconds(index);
-    const auto relative = [&](OperandSet slow) {
-      return fmt::format("{:.2f}x", costs.op_seconds(index, operand_tiers(op, slow, tier)) / fast);
+    const auto relative = [&](profile::OperandSet slow) {
+      return fmt::format("{:.2f}x", costs.op_seconds(index, profile::operand_tiers(op, slow, tier)) / fast);
     };
-    table.add_row({op.name, std::string(to_string(op.kind)), format_seconds(fast), relative(read_operands(op)),
-                   relative(written_operands(op)), relative(read_operands(op) | written_operands(op))});
+    table.add_row({op.name, std::string(to_string(op.kind)), format_seconds(fast), relative(profile::read_operands(op)),
+                   relative(profile::written_operands(op)),
+                   relative(profile::read_operands(op) | profile::written_operands(op))});
   }
   return table.text();
 }
 
-nlohmann::json configurations_json(const Graph& graph, const CostModel& costs, TierId tier, OpIndex index,
-                                   const OpConfigurations& configurations) {
-  const Op& op = graph.op(index);
-  const std::vector<TensorId> distinct = distinct_operands(op);
+nlohmann::json configurations_json(const graph::Graph& graph, const profile::CostModel& costs, memory::TierId tier,
+                                   graph::OpIndex index, const profile::OpConfigurations& configurations) {
+  const graph::Op& op = graph.op(index);
+  const std::vector<graph::TensorId> distinct = graph::distinct_operands(op);
   nlohmann::json all = nlohmann::json::array();
-  for (const ConfigurationTime& each : configurations) {
+  for (const profile::ConfigurationTime& each : configurations) {
     nlohmann::json slow = nlohmann::json::array();
-    for (std::size_t i = 0; i < distinct.size() && i < kMostOperands; ++i) {
+    for (std::size_t i = 0; i < distinct.size() && i < profile::kMostOperands; ++i) {
       if ((each.slow >> i & 1) != 0) slow.push_back(graph.tensor(distinct[i]).name);
     }
-    const Seconds seconds = costs.op_seconds(index, operand_tiers(op, each.slow, tier));
+    const Seconds seconds = costs.op_seconds(index, profile::operand_tiers(op, each.slow, tier));
     all.push_back({{"slow_operands", slow},
                    {"seconds", seconds},
                    {"relative", seconds / costs.op_seconds(index)},
@@ -79,7 +80,7 @@ nlohmann::json configurations_json(const Graph& graph, const CostModel& costs, T
 }
 
 struct TensorSaving {
-  TensorId tensor = 0;
+  graph::TensorId tensor = 0;
   Bytes bytes = 0;
   Bytes encoded = 0;
 };
@@ -87,7 +88,8 @@ struct TensorSaving {
 double in_mebibytes(Bytes bytes) { return static_cast<double>(bytes) / static_cast<double>(kMiB); }
 
 // By implementation; as long as the first one where nobody has measured another.
-std::vector<Seconds> implementation_times(const Graph& graph, const Profile& profile, OpIndex op) {
+std::vector<Seconds> implementation_times(const graph::Graph& graph, const profile::Profile& profile,
+                                          graph::OpIndex op) {
   std::vector<Seconds> times{profile.op_seconds[op]};
   for (std::int32_t i = 1; i < static_cast<std::int32_t>(graph.op(op).implementations.size()); ++i) {
     const auto measured = profile.choices.find({i, kMainProcessor});
@@ -97,12 +99,12 @@ std::vector<Seconds> implementation_times(const Graph& graph, const Profile& pro
 }
 
 // With several implementations, the one with the largest difference of time first.
-std::vector<OpIndex> ops_with_implementations(const Graph& graph, const Profile& profile) {
-  std::vector<OpIndex> found;
-  for (OpIndex op = 0; op < graph.op_count(); ++op) {
+std::vector<graph::OpIndex> ops_with_implementations(const graph::Graph& graph, const profile::Profile& profile) {
+  std::vector<graph::OpIndex> found;
+  for (graph::OpIndex op = 0; op < graph.op_count(); ++op) {
     if (graph.op(op).implementations.size() > 1) found.push_back(op);
   }
-  std::ranges::stable_sort(found, std::ranges::greater{}, [&](OpIndex op) {
+  std::ranges::stable_sort(found, std::ranges::greater{}, [&](graph::OpIndex op) {
     const auto [least, most] = std::ranges::minmax(implementation_times(graph, profile, op));
     return most - least;
   });
@@ -110,11 +112,11 @@ std::vector<OpIndex> ops_with_implementations(const Graph& graph, const Profile&
 }
 
 // Those of which encoding saves anything, the largest saving first.
-std::vector<TensorSaving> encoding_savings(const Graph& graph, const EncodingFigures& figures) {
+std::vector<TensorSaving> encoding_savings(const graph::Graph& graph, const profile::EncodingFigures& figures) {
   std::vector<TensorSaving> savings;
-  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
+  for (graph::TensorId id = 0; id < graph.tensor_count(); ++id) {
     const Bytes encoded = figures.encoded_bytes[static_cast<std::size_t>(id)];
-    const Bytes bytes = align_up(graph.tensor(id).bytes, kBlockAlignment);
+    const Bytes bytes = align_up(graph.tensor(id).bytes, memory::kBlockAlignment);
     if (encoded > 0 && encoded < bytes) savings.push_back({id, bytes, encoded});
   }
   const auto saved = [](const TensorSaving& each) { return each.bytes - each.encoded; };
@@ -124,16 +126,17 @@ std::vector<TensorSaving> encoding_savings(const Graph& graph, const EncodingFig
 
 }  // namespace
 
-std::string describe_times(const Graph& graph, const Machine& machine, const Profile& profile, std::size_t count) {
+std::string describe_times(const graph::Graph& graph, const memory::Machine& machine, const profile::Profile& profile,
+                           std::size_t count) {
   const Seconds total = sum_of(profile.op_seconds);
-  TextTable table({{"op", Align::kLeft, 0},
-                   {"kind", Align::kLeft, 0},
-                   {"phase", Align::kLeft, 0},
-                   {"warm", Align::kRight, 0},
-                   {"cold", Align::kRight, 0},
-                   {"share", Align::kRight, 0}});
-  for (const OpIndex index : slowest_ops(profile, count)) {
-    const Op& op = graph.op(index);
+  report::TextTable table({{"op", report::Align::kLeft, 0},
+                           {"kind", report::Align::kLeft, 0},
+                           {"phase", report::Align::kLeft, 0},
+                           {"warm", report::Align::kRight, 0},
+                           {"cold", report::Align::kRight, 0},
+                           {"share", report::Align::kRight, 0}});
+  for (const graph::OpIndex index : slowest_ops(profile, count)) {
+    const graph::Op& op = graph.op(index);
     const Seconds seconds = profile.op_seconds[static_cast<std::size_t>(index)];
     table.add_row({op.name, std::string(to_string(op.kind)), std::string(to_string(op.phase)), format_seconds(seconds),
                    cold_time(profile, index), fmt::format("{:.1f} %", 100 * seconds / total)});
@@ -145,18 +148,18 @@ std::string describe_times(const Graph& graph, const Machine& machine, const Pro
       format_seconds(sum_of(profile.cold_seconds)), machine.threads, table.text());
 }
 
-std::string describe_implementations(const Graph& graph, const Profile& profile, std::size_t count) {
-  TextTable table({{"op", Align::kLeft, 0},
-                   {"kernel", Align::kLeft, 0},
-                   {"warm", Align::kRight, 0},
-                   {"workspace", Align::kRight, 0}});
-  std::vector<OpIndex> ops = ops_with_implementations(graph, profile);
+std::string describe_implementations(const graph::Graph& graph, const profile::Profile& profile, std::size_t count) {
+  report::TextTable table({{"op", report::Align::kLeft, 0},
+                           {"kernel", report::Align::kLeft, 0},
+                           {"warm", report::Align::kRight, 0},
+                           {"workspace", report::Align::kRight, 0}});
+  std::vector<graph::OpIndex> ops = ops_with_implementations(graph, profile);
   const std::size_t all = ops.size();
   if (ops.size() > count) ops.resize(count);
-  for (const OpIndex op : ops) {
+  for (const graph::OpIndex op : ops) {
     const std::vector<Seconds> times = implementation_times(graph, profile, op);
     for (std::size_t i = 0; i < times.size(); ++i) {
-      const Implementation& each = graph.op(op).implementations[i];
+      const graph::Implementation& each = graph.op(op).implementations[i];
       table.add_row(
           {i == 0 ? graph.op(op).name : "", each.name, format_seconds(times[i]), format_bytes(each.workspace_bytes)});
     }
@@ -165,13 +168,13 @@ std::string describe_implementations(const Graph& graph, const Profile& profile,
                      all, graph.op_count(), table.text());
 }
 
-nlohmann::json implementations_json(const Graph& graph, const Profile& profile) {
+nlohmann::json implementations_json(const graph::Graph& graph, const profile::Profile& profile) {
   nlohmann::json ops = nlohmann::json::array();
-  for (const OpIndex op : ops_with_implementations(graph, profile)) {
+  for (const graph::OpIndex op : ops_with_implementations(graph, profile)) {
     nlohmann::json entry = {{"op", graph.op(op).name}, {"implementations", nlohmann::json::array()}};
     const std::vector<Seconds> times = implementation_times(graph, profile, op);
     for (std::size_t i = 0; i < times.size(); ++i) {
-      const Implementation& each = graph.op(op).implementations[i];
+      const graph::Implementation& each = graph.op(op).implementations[i];
       entry["implementations"].push_back(
           {{"name", each.name}, {"seconds", times[i]}, {"workspace_bytes", each.workspace_bytes}});
     }
@@ -180,12 +183,13 @@ nlohmann::json implementations_json(const Graph& graph, const Profile& profile) 
   return ops;
 }
 
-std::string describe_placements(const Graph& graph, const Machine& machine, const Profile& profile,
-                                const PlacementEffort& effort, std::size_t count) {
+std::string describe_placements(const graph::Graph& graph, const memory::Machine& machine,
+                                const profile::Profile& profile, const measure::PlacementEffort& effort,
+                                std::size_t count) {
   std::string text = fmt::format(
       "\ntimes by placement: {} of {} distinct ops measured, {} from the cache; {} configurations in {}\n",
       effort.measured, effort.ops, effort.ops - effort.measured, effort.configurations, format_seconds(effort.seconds));
-  const CostModel costs(graph, profile, machine);
+  const profile::CostModel costs(graph, profile, machine);
   for (const auto& times : profile.placements) {
     const auto tier = timed_tier(machine, *times);
     if (!tier) continue;
@@ -195,45 +199,49 @@ std::string describe_placements(const Graph& graph, const Machine& machine, cons
   return text;
 }
 
-std::string describe_encodings(const Graph& graph, const Profile& profile, std::size_t count) {
+std::string describe_encodings(const graph::Graph& graph, const profile::Profile& profile, std::size_t count) {
   const std::vector<TensorSaving> savings = encoding_savings(graph, *profile.encodings);
-  TextTable table(
-      {{"tensor"}, {"encoding"}, {"MiB", Align::kRight}, {"encoded MiB", Align::kRight}, {"ratio", Align::kRight}});
+  report::TextTable table({{"tensor"},
+                           {"encoding"},
+                           {"MiB", report::Align::kRight},
+                           {"encoded MiB", report::Align::kRight},
+                           {"ratio", report::Align::kRight}});
   for (std::size_t i = 0; i < std::min(count, savings.size()); ++i) {
     const auto& [tensor, bytes, encoded] = savings[i];
-    table.add_row({graph.tensor(tensor).name, std::string(to_string(own_encoding(graph.tensor(tensor)))),
+    table.add_row({graph.tensor(tensor).name, std::string(to_string(graph::own_encoding(graph.tensor(tensor)))),
                    fmt::format("{:.2f}", in_mebibytes(bytes)), fmt::format("{:.2f}", in_mebibytes(encoded)),
                    fmt::format("{:.2f}", static_cast<double>(bytes) / static_cast<double>(encoded))});
   }
   std::string text = "\n";
-  for (const Encoding encoding : {Encoding::kZeroValue, Encoding::kNarrow}) {
-    const CoderSpeed& speed = profile.encodings->speed(encoding);
-    text += fmt::format("{} ({}): one thread encodes {} and decodes {}\n", to_string(encoding),
-                        elements_allowed(encoding), format_bandwidth(speed.encode), format_bandwidth(speed.decode));
+  for (const memory::Encoding encoding : {memory::Encoding::kZeroValue, memory::Encoding::kNarrow}) {
+    const profile::CoderSpeed& speed = profile.encodings->speed(encoding);
+    text +=
+        fmt::format("{} ({}): one thread encodes {} and decodes {}\n", to_string(encoding),
+                    graph::elements_allowed(encoding), format_bandwidth(speed.encode), format_bandwidth(speed.decode));
   }
   return text + fmt::format("encoding saves bytes of {} tensors\n\n{}", savings.size(), table.text());
 }
 
-nlohmann::json encodings_json(const Graph& graph, const EncodingFigures& figures) {
+nlohmann::json encodings_json(const graph::Graph& graph, const profile::EncodingFigures& figures) {
   nlohmann::json tensors = nlohmann::json::array();
   for (const auto& [tensor, bytes, encoded] : encoding_savings(graph, figures)) {
     tensors.push_back({{"tensor", graph.tensor(tensor).name},
-                       {"encoding", to_string(own_encoding(graph.tensor(tensor)))},
+                       {"encoding", to_string(graph::own_encoding(graph.tensor(tensor)))},
                        {"bytes", bytes},
                        {"encoded_bytes", encoded}});
   }
   nlohmann::json coders;
-  for (const Encoding encoding : {Encoding::kZeroValue, Encoding::kNarrow}) {
-    const CoderSpeed& speed = figures.speed(encoding);
+  for (const memory::Encoding encoding : {memory::Encoding::kZeroValue, memory::Encoding::kNarrow}) {
+    const profile::CoderSpeed& speed = figures.speed(encoding);
     coders[std::string(to_string(encoding))] = {{"encode_bytes_per_second", speed.encode},
                                                 {"decode_bytes_per_second", speed.decode}};
   }
   return {{"coders", std::move(coders)}, {"tensors", std::move(tensors)}};
 }
 
-nlohmann::json op_times_json(const Graph& graph, const Profile& profile) {
+nlohmann::json op_times_json(const graph::Graph& graph, const profile::Profile& profile) {
   nlohmann::json ops = nlohmann::json::array();
-  for (OpIndex index = 0; index < graph.op_count(); ++index) {
+  for (graph::OpIndex index = 0; index < graph.op_count(); ++index) {
     const auto at = static_cast<std::size_t>(index);
     ops.push_back({{"op", graph.op(index).name},
                    {"kind", to_string(graph.op(index).kind)},
@@ -244,16 +252,17 @@ nlohmann::json op_times_json(const Graph& graph, const Profile& profile) {
   return ops;
 }
 
-nlohmann::json placements_json(const Graph& graph, const Machine& machine, const Profile& profile) {
+nlohmann::json placements_json(const graph::Graph& graph, const memory::Machine& machine,
+                               const profile::Profile& profile) {
   nlohmann::json all = nlohmann::json::array();
-  const CostModel costs(graph, profile, machine);
+  const profile::CostModel costs(graph, profile, machine);
   for (const auto& times : profile.placements) {
     const auto tier = timed_tier(machine, *times);
     if (!tier) continue;
     nlohmann::json ops = nlohmann::json::array();
-    std::set<const OpConfigurations*> shown;
-    for (OpIndex index = 0; index < graph.op_count(); ++index) {
-      const OpConfigurations* configurations = times->of(index);
+    std::set<const profile::OpConfigurations*> shown;
+    for (graph::OpIndex index = 0; index < graph.op_count(); ++index) {
+      const profile::OpConfigurations* configurations = times->of(index);
       if (configurations == nullptr || !shown.insert(configurations).second) continue;
       ops.push_back({{"op", graph.op(index).name},
                      {"configurations", configurations_json(graph, costs, *tier, index, *configurations)}});
@@ -263,4 +272,4 @@ nlohmann::json placements_json(const Graph& graph, const Machine& machine, const
   return all;
 }
 
-}  // namespace sluice
+}  // namespace sluice::cli

@@ -10,7 +10,7 @@
 #include "sluice/plan/plan_file.hpp"
 #include "sluice/profile/network_times.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 namespace {
 
 Status check_options(const TrainArguments& arguments) {
@@ -24,13 +24,13 @@ Status check_options(const TrainArguments& arguments) {
 }
 
 // Of all that ranks must agree on to make the same calls and train the same parameters.
-std::string fingerprint_of_work(const TrainArguments& arguments, const Workload& workload) {
+std::string fingerprint_of_work(const TrainArguments& arguments, const train::Workload& workload) {
   Hasher hasher;
   hasher.add(fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {}", workload.graph().fingerprint(),
                          arguments.session.seed, arguments.session.data, arguments.learning_rate.value_or(0),
                          arguments.schedule, arguments.steps, arguments.checkpoint, arguments.checkpoint_every,
                          arguments.resume.empty(), arguments.validate_every.value_or(-1), arguments.validation_batches,
-                         arguments.no_validation, describe_settings(workload.options)));
+                         arguments.no_validation, train::describe_settings(workload.options)));
   return hasher.hex();
 }
 
@@ -42,7 +42,7 @@ void be_silent(TrainArguments& arguments) {
 
 }  // namespace
 
-Status settle_ranks(Ranks* ranks, TrainArguments& arguments) {
+Status settle_ranks(kernels::Ranks* ranks, TrainArguments& arguments) {
   int& asked = arguments.workload.update.ranks;
   const int started = ranks == nullptr ? 1 : ranks->count();
   if (asked != 1 && asked != started) {
@@ -59,7 +59,7 @@ Status settle_ranks(Ranks* ranks, TrainArguments& arguments) {
   return {};
 }
 
-Status check_same_work(Ranks& ranks, const TrainArguments& arguments, const Workload& workload) {
+Status check_same_work(kernels::Ranks& ranks, const TrainArguments& arguments, const train::Workload& workload) {
   const std::string own = fingerprint_of_work(arguments, workload);
   std::string first = own;
   SLUICE_RETURN_IF_ERROR(ranks.share(std::as_writable_bytes(std::span(first))));
@@ -70,7 +70,7 @@ Status check_same_work(Ranks& ranks, const TrainArguments& arguments, const Work
                            ranks.rank())};
 }
 
-Status check_same_step(Ranks& ranks, std::int64_t first_step) {
+Status check_same_step(kernels::Ranks& ranks, std::int64_t first_step) {
   std::int64_t first = first_step;
   SLUICE_RETURN_IF_ERROR(ranks.share(std::as_writable_bytes(std::span(&first, 1))));
   if (first == first_step) return {};
@@ -80,26 +80,26 @@ Status check_same_step(Ranks& ranks, std::int64_t first_step) {
                            ranks.rank(), first_step, first)};
 }
 
-Status share_plan(Ranks& ranks, const Graph& graph, Plan& plan) {
-  std::string text = ranks.rank() == 0 ? plan_to_json(graph, plan).dump() : "";
+Status share_plan(kernels::Ranks& ranks, const graph::Graph& graph, plan::Plan& plan) {
+  std::string text = ranks.rank() == 0 ? plan::plan_to_json(graph, plan).dump() : "";
   std::uint64_t length = text.size();
   SLUICE_RETURN_IF_ERROR(ranks.share(std::as_writable_bytes(std::span(&length, 1))));
   text.resize(length);
   SLUICE_RETURN_IF_ERROR(ranks.share(std::as_writable_bytes(std::span(text))));
-  SLUICE_ASSIGN(plan, plan_from_json(nlohmann::json::parse(text)));
+  SLUICE_ASSIGN(plan, plan::plan_from_json(nlohmann::json::parse(text)));
   return {};
 }
 
-Result<bool> any_rank(Ranks* ranks, bool says) {
+Result<bool> any_rank(kernels::Ranks* ranks, bool says) {
   if (ranks == nullptr) return says;
   std::vector<std::byte> all(static_cast<std::size_t>(ranks->count()));
   const std::byte own{says};
-  SLUICE_RETURN_IF_ERROR(ranks->gather(Channel::kBetweenSteps, std::span(&own, 1), 1, all));
+  SLUICE_RETURN_IF_ERROR(ranks->gather(kernels::Channel::kBetweenSteps, std::span(&own, 1), 1, all));
   return std::ranges::any_of(all, [](std::byte each) { return each != std::byte{0}; });
 }
 
-std::string describe_ranks(const Ranks& ranks, const Graph& graph) {
-  return fmt::format("mean of {}, each sends {} a step", ranks.count(), format_bytes(bytes_to_ranks(graph)));
+std::string describe_ranks(const kernels::Ranks& ranks, const graph::Graph& graph) {
+  return fmt::format("mean of {}, each sends {} a step", ranks.count(), format_bytes(profile::bytes_to_ranks(graph)));
 }
 
-}  // namespace sluice
+}  // namespace sluice::cli

@@ -8,23 +8,23 @@
 #include "tools/options.hpp"
 #include "tools/train_arguments.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 
 // Tells the arguments how many ranks were started together (nullptr: one), and leaves what is printed and written to the
 // first. kBadInput: --ranks says otherwise, or an option does not go with several.
-Status settle_ranks(Ranks* ranks, TrainArguments& arguments);
+Status settle_ranks(kernels::Ranks* ranks, TrainArguments& arguments);
 
 // kMismatch where a rank was started with other settings than the first, or goes on from another step.
-Status check_same_work(Ranks& ranks, const TrainArguments& arguments, const Workload& workload);
-Status check_same_step(Ranks& ranks, std::int64_t first_step);
+Status check_same_work(kernels::Ranks& ranks, const TrainArguments& arguments, const train::Workload& workload);
+Status check_same_step(kernels::Ranks& ranks, std::int64_t first_step);
 
 // The first rank's plan becomes everybody's.
-Status share_plan(Ranks& ranks, const Graph& graph, Plan& plan);
+Status share_plan(kernels::Ranks& ranks, const graph::Graph& graph, plan::Plan& plan);
 
 // Whether any rank says so; `ranks` may be nullptr.
-Result<bool> any_rank(Ranks* ranks, bool says);
+Result<bool> any_rank(kernels::Ranks* ranks, bool says);
 
 // "mean of 4, each sends 12.0 MiB a step" for the summary.
-std::string describe_ranks(const Ranks& ranks, const Graph& graph);
+std::string describe_ranks(const kernels::Ranks& ranks, const graph::Graph& graph);
 
-}  // namespace sluice
+}  // namespace sluice::cli

@@ -20,7 +20,7 @@
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 namespace {
 
 struct ReportArguments {
@@ -28,7 +28,7 @@ struct ReportArguments {
   MachineArguments machine;
   BudgetArguments budget;
   ProfileArguments profile;
-  std::string planner{kDefaultPlanner};
+  std::string planner{planners::kDefaultPlanner};
   std::vector<std::string> planners{"on-demand", "sentinel"};
   std::vector<std::string> curve{"10%", "15%", "20%", "30%", "40%", "60%", "80%", "100%"};
   bool run = false;
@@ -57,7 +57,7 @@ std::string how_measured(const ReportArguments& arguments) {
 
 // The main planner is among those compared, behind the baseline.
 std::vector<std::string> all_planners(const ReportArguments& arguments) {
-  std::vector<std::string> all{std::string(kBaselinePlanner)};
+  std::vector<std::string> all{std::string(planners::kBaselinePlanner)};
   for (const std::string& each : arguments.planners) {
     if (std::ranges::find(all, each) == all.end()) all.push_back(each);
   }
@@ -65,17 +65,17 @@ std::vector<std::string> all_planners(const ReportArguments& arguments) {
   return all;
 }
 
-Result<ReportRequest> report_request(const ReportArguments& arguments, const FastBudget& fast,
-                                     const Prepared& prepared) {
-  ReportRequest request{.planner = arguments.planner,
-                        .planners = all_planners(arguments),
-                        .fast = fast,
-                        .fast_text = arguments.budget.fast,
-                        .shares = {},
-                        .run = arguments.run,
-                        .comparison = {},
-                        .how_measured = how_measured(arguments),
-                        .commands = {}};
+Result<report::ReportRequest> report_request(const ReportArguments& arguments, const train::FastBudget& fast,
+                                             const Prepared& prepared) {
+  report::ReportRequest request{.planner = arguments.planner,
+                                .planners = all_planners(arguments),
+                                .fast = fast,
+                                .fast_text = arguments.budget.fast,
+                                .shares = {},
+                                .run = arguments.run,
+                                .comparison = {},
+                                .how_measured = how_measured(arguments),
+                                .commands = {}};
   for (const std::string& each : arguments.curve) {
     SLUICE_ASSIGN(const double share, parse_percentage("--curve", each));
     request.shares.push_back(share);
@@ -85,23 +85,23 @@ Result<ReportRequest> report_request(const ReportArguments& arguments, const Fas
   request.comparison.starts = arguments.starts;
   request.comparison.accesses = prepared.access_counts();
   SLUICE_ASSIGN(request.comparison.learning_rate, base_learning_rate({}, arguments.workload.optimizer));
-  request.commands = equivalent_commands(typed_arguments(), arguments.budget.fast, arguments.planner,
-                                         fmt::format("{}", fmt::join(request.planners, ",")));
+  request.commands = report::equivalent_commands(typed_arguments(), arguments.budget.fast, arguments.planner,
+                                                 fmt::format("{}", fmt::join(request.planners, ",")));
   return request;
 }
 
 Status check(const ReportArguments& arguments) {
-  SLUICE_RETURN_IF_ERROR(check_is_planner(arguments.planner));
+  SLUICE_RETURN_IF_ERROR(train::check_is_planner(arguments.planner));
   SLUICE_RETURN_IF_ERROR(check_planner_names(all_planners(arguments)));
   SLUICE_RETURN_IF_ERROR(arguments.budget.check());
   for (const std::string& each : arguments.curve) SLUICE_RETURN_IF_ERROR(parse_percentage("--curve", each));
-  if (arguments.output == kStandardOutput)
+  if (arguments.output == report::kStandardOutput)
     return bad_input("-o - : the page goes into a file; --json - is for programs");
-  ComparisonOptions rounds = {
+  experiment::ComparisonOptions rounds = {
       .planners = all_planners(arguments), .steps = arguments.steps, .starts = arguments.starts};
-  if (arguments.run) SLUICE_RETURN_IF_ERROR(check_rounds(rounds));
+  if (arguments.run) SLUICE_RETURN_IF_ERROR(experiment::check_rounds(rounds));
   for (const std::string& file : {arguments.output, arguments.json}) {  // known before minutes of work
-    if (file.empty() || file == kStandardOutput) continue;
+    if (file.empty() || file == report::kStandardOutput) continue;
     const Result<AtomicFile> written = AtomicFile::create(file);
     if (!written.ok()) return written.error();
   }
@@ -111,27 +111,28 @@ Status check(const ReportArguments& arguments) {
 Result<int> run_report(ReportArguments arguments) {
   if (arguments.budget.fast.empty()) arguments.budget.fast = "20%";
   SLUICE_RETURN_IF_ERROR(check(arguments));
-  SLUICE_ASSIGN(Prepared prepared, prepare(arguments.workload, arguments.machine,
-                                           arguments.run ? Probe::kMeasure : Probe::kUseCache, arguments.profile));
+  SLUICE_ASSIGN(Prepared prepared,
+                prepare(arguments.workload, arguments.machine,
+                        arguments.run ? experiment::Probe::kMeasure : experiment::Probe::kUseCache, arguments.profile));
   const std::vector<std::string> planners = all_planners(arguments);
   SLUICE_RETURN_IF_ERROR(add_implementations(prepared, arguments.machine, planners));
   // A budget that is to be found is that of the plan that is shown.
   std::vector<std::string> shown_first{arguments.planner};
   shown_first.insert(shown_first.end(), planners.begin(), planners.end());
-  SLUICE_ASSIGN(const FastBudget fast, budget_for(prepared, arguments.budget, arguments.machine, shown_first));
-  SLUICE_ASSIGN(ReportRequest request, report_request(arguments, fast, prepared));
+  SLUICE_ASSIGN(const train::FastBudget fast, budget_for(prepared, arguments.budget, arguments.machine, shown_first));
+  SLUICE_ASSIGN(report::ReportRequest request, report_request(arguments, fast, prepared));
   request.comparison.measure_again = measuring_again(prepared, arguments.machine, arguments.profile);
-  const InterruptGuard guard;
-  ProgressLine progress("report");
+  const train::InterruptGuard guard;
+  train::ProgressLine progress("report");
   SLUICE_ASSIGN(
       const nlohmann::json document,
-      collect_report(
+      report::collect_report(
           prepared.workload, prepared.machine, prepared.profile, prepared.access_counts(), request,
           [&](std::string_view what, std::int64_t done, std::int64_t total) { progress.update(done, total, what); },
           [&] { return guard.interrupted(); }));
   progress.clear();
-  SLUICE_RETURN_IF_ERROR(write_file(arguments.output, report_page(document)));
-  SLUICE_RETURN_IF_ERROR(write_document(arguments.json, "report", document));
+  SLUICE_RETURN_IF_ERROR(write_file(arguments.output, report::report_page(document)));
+  SLUICE_RETURN_IF_ERROR(report::write_document(arguments.json, "report", document));
   fmt::print("{}\nwritten to {}; it opens in any browser, offline\n", document["title"].get<std::string>(),
              arguments.output);
   if (document["comparison"].value("same_bits", true) == false) {
@@ -177,4 +178,4 @@ void add_report_command(CLI::App& app, Action& action) {
   command->callback([arguments, &action] { action = [arguments] { return run_report(*arguments); }; });
 }
 
-}  // namespace sluice
+}  // namespace sluice::cli

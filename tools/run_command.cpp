@@ -13,7 +13,7 @@
 #include "tools/terminal/messages.hpp"
 #include "tools/terminal/output_settings.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 namespace {
 
 void add_commands(CLI::App& app, Action& action) {
@@ -54,7 +54,7 @@ std::string explain(const CLI::App& app, const CLI::ParseError& wrong, int argc,
 // Tells the user, and the program that reads the document, if there is one.
 void report_error(const ErrorDestination& destination, const Error& error) {
   print_error(error.message);
-  const Status written = write_error_document(destination.path, destination.command, to_json(error));
+  const Status written = report::write_error_document(destination.path, destination.command, to_json(error));
   if (!written.ok()) print_error(written.error().message);
 }
 
@@ -70,7 +70,7 @@ int run_command(int argc, char** argv, ErrorDestination& destination) {
   CLI::App app(
       "Decides where every tensor of a training step lives when fast memory is too small, and runs it that way.",
       "sluice");
-  app.set_version_flag("--version", fmt::format("sluice {}", kVersion));
+  app.set_version_flag("--version", fmt::format("sluice {}", report::kVersion));
   app.require_subcommand(1);
   app.footer(help_footer());
   format_help(app);
@@ -94,4 +94,4 @@ int run_command(int argc, char** argv, ErrorDestination& destination) {
   return exit_code_of(done.error().code);
 }
 
-}  // namespace sluice
+}  // namespace sluice::cli

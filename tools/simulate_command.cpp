@@ -26,7 +26,7 @@
 #include "tools/planner_arguments.hpp"
 #include "tools/policy_output.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 namespace {
 
 struct SimulateArguments {
@@ -49,11 +49,13 @@ Status check(const SimulateArguments& arguments) {
   return arguments.budget.check();
 }
 
-Result<Plan> obtain_plan(const SimulateArguments& arguments, const Prepared& prepared, const FastBudget& fast) {
+Result<plan::Plan> obtain_plan(const SimulateArguments& arguments, const Prepared& prepared,
+                               const train::FastBudget& fast) {
   if (arguments.plan.empty()) {
     const AttendedPlanning attended(arguments.planner);
-    Result<Plan> plan = plan_workload(prepared.workload, prepared.machine, prepared.profile, arguments.planner.name,
-                                      fast, prepared.access_counts(), attended.watch());
+    Result<plan::Plan> plan =
+        train::plan_workload(prepared.workload, prepared.machine, prepared.profile, arguments.planner.name, fast,
+                             prepared.access_counts(), attended.watch());
     if (!plan.ok()) {
       return advised(prepared.workload, prepared.machine, prepared.profile, arguments.planner.name, fast,
                      prepared.access_counts(), plan.error());
@@ -61,61 +63,64 @@ Result<Plan> obtain_plan(const SimulateArguments& arguments, const Prepared& pre
     SLUICE_RETURN_IF_ERROR(attended.program_written());
     return plan;
   }
-  return read_plan(arguments.plan);
+  return plan::read_plan(arguments.plan);
 }
 
-std::string describe_timeline(const Machine& machine, const StepTimes& timeline, const LocalityCount& locality) {
+std::string describe_timeline(const memory::Machine& machine, const program::StepTimes& timeline,
+                              const sim::LocalityCount& locality) {
   std::vector<std::pair<std::string, std::string>> fields{{"step", format_seconds(timeline.step_seconds)},
                                                           {"stall", format_seconds(timeline.stall_seconds)},
-                                                          {"locality", describe_locality(locality)}};
+                                                          {"locality", sim::describe_locality(locality)}};
   for (std::size_t i = 0; i < machine.links.size(); ++i) {
-    const Link& link = machine.links[i];
+    const memory::Link& link = machine.links[i];
     fields.emplace_back(fmt::format("{} -> {}", machine.tier(link.from).name, machine.tier(link.to).name),
                         fmt::format("{} at {}{}", format_bytes(timeline.link_bytes[i]),
                                     format_bandwidth(link.bandwidth), link.throttled ? " (emulated)" : ""));
   }
-  return format_fields(fields);
+  return report::format_fields(fields);
 }
 
 Result<int> run_simulate(const SimulateArguments& arguments) {
   SLUICE_RETURN_IF_ERROR(check(arguments));
-  SLUICE_ASSIGN(Prepared prepared, prepare(arguments.workload, arguments.machine, Probe::kUseCache, arguments.profile));
-  SLUICE_ASSIGN(const FastBudget fast,
+  SLUICE_ASSIGN(Prepared prepared,
+                prepare(arguments.workload, arguments.machine, experiment::Probe::kUseCache, arguments.profile));
+  SLUICE_ASSIGN(const train::FastBudget fast,
                 budget_for(prepared, arguments.budget, arguments.machine, {arguments.planner.name}));
-  SLUICE_ASSIGN(const Plan plan, obtain_plan(arguments, prepared, fast));
-  if (count_choices(plan).other_kernels > 0 && prepared.profile.choices.empty()) {
+  SLUICE_ASSIGN(const plan::Plan plan, obtain_plan(arguments, prepared, fast));
+  if (plan::count_choices(plan).other_kernels > 0 && prepared.profile.choices.empty()) {
     SLUICE_RETURN_IF_ERROR(measure_choices(prepared, arguments.machine));
   }
-  const Graph& graph = prepared.workload.graph();
-  SLUICE_ASSIGN(const Program program, lower_plan(graph, prepared.machine, plan));
-  SLUICE_ASSIGN(const StepPrediction prediction,
-                predict_step(graph, prepared.machine, prepared.profile, plan, program));
+  const graph::Graph& graph = prepared.workload.graph();
+  SLUICE_ASSIGN(const program::Program program, program::lower_plan(graph, prepared.machine, plan));
+  SLUICE_ASSIGN(const experiment::StepPrediction prediction,
+                experiment::predict_step(graph, prepared.machine, prepared.profile, plan, program));
   const auto& [timeline, locality, parts, policy, dtr] = prediction;
-  fmt::print("{}\npredicted for {}{}\n{}", describe_graph(graph), plan.planner,
-             is_emulated(prepared.machine) ? ", " + emulation_note(prepared.machine) : "",
+  fmt::print("{}\npredicted for {}{}\n{}", report::describe_graph(graph), plan.planner,
+             report::is_emulated(prepared.machine) ? ", " + report::emulation_note(prepared.machine) : "",
              describe_timeline(prepared.machine, timeline, locality.step));
   if (policy) fmt::print("{}", describe_policy_timeline(*policy));
   if (dtr) fmt::print("{}", describe_dtr_step(*dtr, plan));
-  if (parts) fmt::print("\n{}", breakdown_table({{plan.planner + ", simulated", *parts}}));
-  if (const auto bound = any_order_bound_by_prices(graph, prepared.profile, prepared.machine, plan); bound.ok()) {
+  if (parts) fmt::print("\n{}", report::breakdown_table({{plan.planner + ", simulated", *parts}}));
+  if (const auto bound = planners::any_order_bound_by_prices(graph, prepared.profile, prepared.machine, plan);
+      bound.ok()) {
     fmt::print("the plan's prices prove that no step of these ops takes less than {}\n", format_seconds(*bound));
   }
-  if (const auto bound = bound_by_prices(graph, prepared.profile, prepared.machine, plan); bound.ok()) {
+  if (const auto bound = planners::bound_by_prices(graph, prepared.profile, prepared.machine, plan); bound.ok()) {
     fmt::print("and that no step by moving tensors in this order takes less than {}\n", format_seconds(*bound));
   }
   if (!arguments.json.empty()) {
-    nlohmann::json document =
-        plan_summary_json(graph, prepared.machine, plan,
-                          predicted_baseline_seconds(prepared.workload, prepared.machine, prepared.profile));
-    document.update(prediction_json(prediction));
+    nlohmann::json document = report::plan_summary_json(
+        graph, prepared.machine, plan,
+        train::predicted_baseline_seconds(prepared.workload, prepared.machine, prepared.profile));
+    document.update(report::prediction_json(prediction));
     if (policy) document["policy"] = policy_timeline_json(*policy);
     if (dtr) document["policy"] = dtr_step_json(*dtr);
-    SLUICE_RETURN_IF_ERROR(write_document(arguments.json, "simulate", std::move(document)));
+    SLUICE_RETURN_IF_ERROR(report::write_document(arguments.json, "simulate", std::move(document)));
   }
   if (!arguments.trace.empty()) {
-    const std::vector<TracedStep> steps{{0, timeline}};
+    const std::vector<report::TracedStep> steps{{0, timeline}};
     SLUICE_RETURN_IF_ERROR(
-        write_json_file(arguments.trace, chrome_trace(graph, prepared.machine, plan, program, steps)));
+        report::write_json_file(arguments.trace, report::chrome_trace(graph, prepared.machine, plan, program, steps)));
   }
   return kExitOk;
 }
@@ -139,4 +144,4 @@ void add_simulate_command(CLI::App& app, Action& action) {
   command->callback([arguments, &action] { action = [arguments] { return run_simulate(*arguments); }; });
 }
 
-}  // namespace sluice
+}  // namespace sluice::cli

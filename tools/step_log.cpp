@@ -9,7 +9,7 @@
 #include "sluice/train/interrupt.hpp"
 #include "tools/rank_run.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 namespace {
 
 constexpr std::size_t kTracedSteps = 5;  // the last ones: a trace of all would not open in a browser
@@ -22,7 +22,7 @@ StepLog::StepLog(const std::string& losses, bool traced, std::int64_t first_step
   if (!losses.empty()) losses_.open(losses, std::ios::trunc);
 }
 
-void StepLog::note(const StepReport& report) {
+void StepLog::note(const train::StepReport& report) {
   step_seconds_.push_back(report.trace.step_seconds);
   stall_seconds_.push_back(report.trace.stall_seconds);
   last_loss_ = report.loss;
@@ -36,7 +36,7 @@ void StepLog::note(const StepReport& report) {
     if (!report.variant.empty()) line["variant"] = report.variant;
     if (report.loss_scale) line["loss_scale"] = *report.loss_scale;
     if (const auto overlap = overlap_of_ ? overlap_of_(report.trace) : std::nullopt) {
-      line["overlap"] = overlap_json(*overlap);
+      line["overlap"] = report::overlap_json(*overlap);
     }
     losses_ << line << std::endl;
   }
@@ -51,9 +51,9 @@ void StepLog::note(const StepReport& report) {
   }
 }
 
-void StepLog::note(std::int64_t next_step, const ValidationResult& result) {
+void StepLog::note(std::int64_t next_step, const train::ValidationResult& result) {
   validations_.push_back({next_step, result});
-  print(fmt::format("step {:>6}  validation: {}", next_step, describe(result)));
+  print(fmt::format("step {:>6}  validation: {}", next_step, train::describe(result)));
 }
 
 void StepLog::note_change(const std::string& line) {
@@ -69,7 +69,7 @@ void StepLog::print(const std::string& line) {
   std::fflush(stdout);
 }
 
-void StepLog::show(const StepReport& report) {
+void StepLog::show(const train::StepReport& report) {
   const std::int64_t total = end_step_ - first_step_;
   const std::int64_t done = report.step + 1 - first_step_;
   const std::int64_t every = std::max<std::int64_t>(1, total / kPrintedLines);
@@ -81,22 +81,24 @@ void StepLog::show(const StepReport& report) {
   progress_.update(done, total, fmt::format("loss {:.4f}", report.loss));
 }
 
-Result<TrainingOutcome> run_logged(Training& training, const TrainingOptions& options, StepLog& log, Ranks* ranks) {
-  const InterruptGuard guard;
+Result<train::TrainingOutcome> run_logged(train::Training& training, const train::TrainingOptions& options,
+                                          StepLog& log, kernels::Ranks* ranks) {
+  const train::InterruptGuard guard;
   Status agreed;  // on whether to stop
   const auto stop = [&] {
     const Result<bool> any = any_rank(ranks, guard.interrupted());
     if (!any.ok()) agreed = any.error();
     return !any.ok() || *any;
   };
-  SLUICE_ASSIGN(const TrainingOutcome outcome,
-                run_training(training, options,
-                             {.step = [&](const StepReport& report) { log.note(report); },
-                              .validation = [&](std::int64_t next_step,
-                                                const ValidationResult& result) { log.note(next_step, result); },
-                              .stop = stop}));
+  SLUICE_ASSIGN(
+      const train::TrainingOutcome outcome,
+      train::run_training(training, options,
+                          {.step = [&](const train::StepReport& report) { log.note(report); },
+                           .validation = [&](std::int64_t next_step,
+                                             const train::ValidationResult& result) { log.note(next_step, result); },
+                           .stop = stop}));
   SLUICE_RETURN_IF_ERROR(agreed);
   return outcome;
 }
 
-}  // namespace sluice
+}  // namespace sluice::cli

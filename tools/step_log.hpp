@@ -14,11 +14,11 @@
 #include "sluice/train/progress.hpp"
 #include "sluice/train/training_loop.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 
 struct ValidationRecord {
   std::int64_t step = 0;  // steps trained before it
-  ValidationResult result;
+  train::ValidationResult result;
 };
 
 class StepLog {
@@ -27,42 +27,42 @@ class StepLog {
   StepLog(const std::string& losses, bool traced, std::int64_t first_step, std::int64_t end_step);
 
   // How busy lanes were in a step, where that is known; for the file of losses.
-  using OverlapOf = std::function<std::optional<Overlap>(const StepTimes&)>;
+  using OverlapOf = std::function<std::optional<report::Overlap>(const program::StepTimes&)>;
   void note_overlaps(OverlapOf overlap_of) { overlap_of_ = std::move(overlap_of); }
 
-  void note(const StepReport& report);
-  void note(std::int64_t next_step, const ValidationResult& result);
+  void note(const train::StepReport& report);
+  void note(std::int64_t next_step, const train::ValidationResult& result);
   void print(const std::string& line);
   // Notes that another plan runs from the next step on: traces and times are then of that plan alone.
   void note_change(const std::string& line);
 
   bool empty() const { return step_seconds_.empty(); }
   float last_loss() const { return last_loss_; }
-  const StepTimes& last_step() const { return last_step_; }
+  const program::StepTimes& last_step() const { return last_step_; }
   Spread step_seconds() const { return spread_of(step_seconds_); }
   Spread stall_seconds() const { return spread_of(stall_seconds_); }
-  const std::vector<TracedStep>& traced() const { return traced_; }
+  const std::vector<report::TracedStep>& traced() const { return traced_; }
   const std::vector<ValidationRecord>& validations() const { return validations_; }
   bool losses_written() const { return !losses_.is_open() || losses_.good(); }
 
  private:
-  void show(const StepReport& report);
+  void show(const train::StepReport& report);
 
   bool keep_traces_;
   std::int64_t first_step_, end_step_;
-  ProgressLine progress_;
+  train::ProgressLine progress_;
   std::ofstream losses_;
   OverlapOf overlap_of_;
-  std::vector<TracedStep> traced_;
+  std::vector<report::TracedStep> traced_;
   std::vector<ValidationRecord> validations_;
   std::vector<double> step_seconds_;
   std::vector<double> stall_seconds_;
   float last_loss_ = 0;
-  StepTimes last_step_;
+  program::StepTimes last_step_;
 };
 
 // Runs the training loop until its end or Ctrl-C, with everything noted in `log`. `ranks` (nullptr: one) stop together.
-Result<TrainingOutcome> run_logged(Training& training, const TrainingOptions& options, StepLog& log,
-                                   Ranks* ranks = nullptr);
+Result<train::TrainingOutcome> run_logged(train::Training& training, const train::TrainingOptions& options,
+                                          StepLog& log, kernels::Ranks* ranks = nullptr);
 
-}  // namespace sluice
+}  // namespace sluice::cli

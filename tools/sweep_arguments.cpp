@@ -9,7 +9,7 @@
 #include "tools/budget_arguments.hpp"
 #include "tools/chart_output.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 namespace {
 
 constexpr std::string_view kOnnx = ".onnx";
@@ -33,11 +33,11 @@ Error listed_twice(std::string_view option, std::string_view entry) {
 Status check_planners(const std::vector<std::string>& planners) {
   if (const auto twice = find_duplicate(planners)) return listed_twice("--planners", planners[*twice]);
   SLUICE_RETURN_IF_ERROR(check_planner_names(planners));
-  if (std::ranges::find(planners, kBaselinePlanner) == planners.end()) return {};
+  if (std::ranges::find(planners, planners::kBaselinePlanner) == planners.end()) return {};
   return Error{ErrorCode::kBadInput,
                fmt::format("{} needs all the memory and is what the others are compared with: leave it out of "
                            "--planners",
-                           kBaselinePlanner)};
+                           planners::kBaselinePlanner)};
 }
 
 Result<MemorySize> parse_budget(const std::string& text) {
@@ -88,18 +88,18 @@ Result<SweepRequest> SweepArguments::request() const {
   if (!price.empty()) {
     if (!no_loss.empty())
       return Error{ErrorCode::kBadInput, "--no-loss has one budget, --price compares several: leave out one"};
-    SLUICE_ASSIGN(request.prices, parse_memory_prices(price));
+    SLUICE_ASSIGN(request.prices, experiment::parse_memory_prices(price));
     SLUICE_ASSIGN(request.within, parse_percentage("--within " + within, within));
   }
   request.comparison.steps = steps;
-  if (run) SLUICE_RETURN_IF_ERROR(check_rounds(request.comparison));
+  if (run) SLUICE_RETURN_IF_ERROR(experiment::check_rounds(request.comparison));
   SLUICE_ASSIGN(request.comparison.learning_rate, base_learning_rate(learning_rate, workload.optimizer));
   if (const auto twice = find_duplicate(models)) return listed_twice("the command", models[*twice]);
   SLUICE_ASSIGN(const int threads, machine.thread_count());
   for (const std::string& model : models) {
     SLUICE_ASSIGN(const WorkloadArguments each, parse_model(model, workload));
-    SLUICE_ASSIGN(const WorkloadOptions options, each.options(threads));
-    SLUICE_RETURN_IF_ERROR(build_forward(options));
+    SLUICE_ASSIGN(const train::WorkloadOptions options, each.options(threads));
+    SLUICE_RETURN_IF_ERROR(train::build_forward(options));
     request.workloads.push_back(each);
   }
   return request;
@@ -151,4 +151,4 @@ void SweepArguments::add_to(CLI::App& command) {
                   {"--svg", "--svg-traffic"});
 }
 
-}  // namespace sluice
+}  // namespace sluice::cli

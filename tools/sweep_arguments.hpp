@@ -14,23 +14,23 @@ namespace CLI {
 class App;  // of CLI11, whose header takes two seconds to compile
 }
 
-namespace sluice {
+namespace sluice::cli {
 
 struct SweepRequest {
   std::vector<WorkloadArguments> workloads;
   std::vector<std::string> planners;
   std::vector<MemorySize> budgets;
   std::optional<double> no_loss;  // allowed loss; then `budgets` do not matter
-  std::optional<MemoryPrices> prices;
-  double within = 0;             // with prices: the loss that is allowed
-  ComparisonOptions comparison;  // how to run points
+  std::optional<experiment::MemoryPrices> prices;
+  double within = 0;                         // with prices: the loss that is allowed
+  experiment::ComparisonOptions comparison;  // how to run points
 };
 
 struct SweepArguments {
   std::vector<std::string> models;  // NAME or NAME:BATCH, FILE.onnx or FILE.onnx:BATCH
   WorkloadArguments workload;       // all but the model
   MachineArguments machine;
-  std::vector<std::string> planners{std::string(kDefaultPlanner)};
+  std::vector<std::string> planners{std::string(planners::kDefaultPlanner)};
   std::vector<std::string> fast;
   std::string no_loss;
   std::string price;
@@ -46,4 +46,4 @@ struct SweepArguments {
   Result<SweepRequest> request() const;
 };
 
-}  // namespace sluice
+}  // namespace sluice::cli

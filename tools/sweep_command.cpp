@@ -18,7 +18,7 @@
 #include "tools/commands.hpp"
 #include "tools/sweep_arguments.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 namespace {
 
 std::string swept_name(const WorkloadArguments& workload) {
@@ -40,18 +40,18 @@ class Sweep {
   Result<int> run() {
     for (const WorkloadArguments& workload : request_.workloads) {
       progress_.clear();
-      SLUICE_ASSIGN(Prepared prepared, prepare(workload, arguments_.machine, Probe::kUseCache));
+      SLUICE_ASSIGN(Prepared prepared, prepare(workload, arguments_.machine, experiment::Probe::kUseCache));
       SLUICE_RETURN_IF_ERROR(add_implementations(prepared, arguments_.machine, request_.planners));
-      record_ = run_record(prepared.machine);
-      emulated_ = is_emulated(prepared.machine);
-      BudgetSweep sweep(prepared.workload, prepared.machine, prepared.profile);
+      record_ = report::run_record(prepared.machine);
+      emulated_ = report::is_emulated(prepared.machine);
+      experiment::BudgetSweep sweep(prepared.workload, prepared.machine, prepared.profile);
       models_.push_back(sweep.begin(swept_name(workload)));
       models_.back().prices = request_.prices;
       models_.back().allowed_loss = request_.within;
       const Status swept = request_.no_loss ? find_no_loss(sweep) : sweep_budgets(sweep);
       if (!swept.ok() && swept.error().code != ErrorCode::kInterrupted) return swept.error();
       progress_.clear();
-      if (!request_.no_loss) tell(describe_sweep(models_.back()) + "\n");
+      if (!request_.no_loss) tell(report::describe_sweep(models_.back()) + "\n");
       std::fflush(stdout);
       if (!swept.ok()) return finish(false);
     }
@@ -59,8 +59,8 @@ class Sweep {
   }
 
  private:
-  Status sweep_budgets(BudgetSweep& sweep) {
-    SweptModel& swept = models_.back();
+  Status sweep_budgets(experiment::BudgetSweep& sweep) {
+    experiment::SweptModel& swept = models_.back();
     for (const Bytes budget : rising_budgets(swept.whole)) {
       const std::size_t first = swept.points.size();
       for (const std::string& planner : request_.planners) {
@@ -82,15 +82,15 @@ class Sweep {
   }
 
   // Together what is planned for one budget, beside one baseline.
-  Status measure_by_plan(const BudgetSweep& sweep, std::span<SweepPoint> points) {
-    std::map<Bytes, std::vector<SweepPoint*>> by_plan;
-    for (SweepPoint& point : points) by_plan[point.planned_for].push_back(&point);
+  Status measure_by_plan(const experiment::BudgetSweep& sweep, std::span<experiment::SweepPoint> points) {
+    std::map<Bytes, std::vector<experiment::SweepPoint*>> by_plan;
+    for (experiment::SweepPoint& point : points) by_plan[point.planned_for].push_back(&point);
     for (auto& [budget, together] : by_plan) SLUICE_RETURN_IF_ERROR(measure(sweep, together));
     return {};
   }
 
-  Status find_no_loss(BudgetSweep& sweep) {
-    SweptModel& swept = models_.back();
+  Status find_no_loss(experiment::BudgetSweep& sweep) {
+    experiment::SweptModel& swept = models_.back();
     for (const std::string& planner : request_.planners) {
       SLUICE_RETURN_IF_ERROR(begin_point(planner));
       swept.no_loss.push_back(sweep.find_no_loss(planner, *request_.no_loss, [&](int tried, int at_most) {
@@ -98,13 +98,13 @@ class Sweep {
                          fmt::format("{} {}: budget {} of at most {}", models_.back().model, planner, tried, at_most));
       }));
       SLUICE_RETURN_IF_ERROR(end_point());
-      SweepPoint* const found = &swept.no_loss.back().point;
+      experiment::SweepPoint* const found = &swept.no_loss.back().point;
       SLUICE_RETURN_IF_ERROR(measure(sweep, {&found, 1}));
     }
     return {};
   }
 
-  Status measure(const BudgetSweep& sweep, std::span<SweepPoint* const> points) {
+  Status measure(const experiment::BudgetSweep& sweep, std::span<experiment::SweepPoint* const> points) {
     if (!arguments_.run) return {};
     const auto show = [&](std::string_view what, std::int64_t done, std::int64_t) {
       progress_.update(done_ + done, total_, fmt::format("{} {} {}", models_.back().model, what, done + 1));
@@ -126,16 +126,16 @@ class Sweep {
   }
 
   // A file holds what is finished so far; standard output gets the document once.
-  Status keep() const { return arguments_.json == kStandardOutput ? Status{} : write(false); }
+  Status keep() const { return arguments_.json == report::kStandardOutput ? Status{} : write(false); }
 
-  Status write(bool complete) const { return write_document(arguments_.json, "sweep", document(complete)); }
+  Status write(bool complete) const { return report::write_document(arguments_.json, "sweep", document(complete)); }
 
   nlohmann::json document(bool complete) const {
     return {{"run", record_},
             {"complete", complete},
             {"measured_steps", arguments_.run ? arguments_.steps : 0},
-            {"warmup_steps", arguments_.run ? kWarmupRounds : 0},
-            {"models", sweep_json(models_)}};
+            {"warmup_steps", arguments_.run ? experiment::kWarmupRounds : 0},
+            {"models", report::sweep_json(models_)}};
   }
 
   void tell(const std::string& text) {
@@ -144,8 +144,8 @@ class Sweep {
   }
 
   Result<int> finish(bool complete) {
-    if (request_.no_loss) tell(describe_no_loss(models_) + "\n");
-    tell(fmt::format("predicted: {}\n", provenance_text(emulated_)));
+    if (request_.no_loss) tell(report::describe_no_loss(models_) + "\n");
+    tell(fmt::format("predicted: {}\n", report::provenance_text(emulated_)));
     SLUICE_RETURN_IF_ERROR(write(complete));
     SLUICE_RETURN_IF_ERROR(write_charts(
         arguments_.html,
@@ -156,12 +156,12 @@ class Sweep {
 
   const SweepArguments& arguments_;
   const SweepRequest& request_;
-  const InterruptGuard guard_;
-  ProgressLine progress_;
+  const train::InterruptGuard guard_;
+  train::ProgressLine progress_;
   std::int64_t done_ = 0, total_ = 0;
   nlohmann::json record_;
   bool emulated_ = false;
-  std::vector<SweptModel> models_;
+  std::vector<experiment::SweptModel> models_;
   std::string told_;  // what was printed
 };
 
@@ -184,4 +184,4 @@ void add_sweep_command(CLI::App& app, Action& action) {
   command->callback([arguments, &action] { action = [arguments] { return run_sweep(*arguments); }; });
 }
 
-}  // namespace sluice
+}  // namespace sluice::cli

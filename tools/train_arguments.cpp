@@ -7,7 +7,7 @@
 #include "sluice/data/data_source.hpp"
 #include "sluice/train/replanning.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 namespace {
 
 Status check_sequences(const TrainArguments& arguments) {
@@ -51,11 +51,11 @@ Status check_sequences(const TrainArguments& arguments) {
 }  // namespace
 
 bool TrainArguments::validates() const {
-  return !no_validation && (validate_every.has_value() || has_validation_split(session.data));
+  return !no_validation && (validate_every.has_value() || data::has_validation_split(session.data));
 }
 
 Result<double> TrainArguments::drift_to_replan() const {
-  if (replan_beyond.empty()) return kUsualDrift;
+  if (replan_beyond.empty()) return train::kUsualDrift;
   if (no_replan) return bad_input("--no-replan and --replan-beyond exclude each other");
   SLUICE_ASSIGN(const double drift, parse_percentage("--replan-beyond", replan_beyond));
   if (drift > 0) return drift;
@@ -87,14 +87,14 @@ Status TrainArguments::check() const {
   if (trials.value_or(0) > 0 && !plan.empty()) {
     return Error{ErrorCode::kBadInput, "--plan FILE is the one plan to obey: leave out --trials"};
   }
-  SLUICE_RETURN_IF_ERROR(parse_learning_rate_schedule(schedule));
+  SLUICE_RETURN_IF_ERROR(train::parse_learning_rate_schedule(schedule));
   SLUICE_RETURN_IF_ERROR(base_learning_rate(learning_rate, workload.optimizer));
   return sequences.empty() ? Status{} : check_sequences(*this);
 }
 
-Result<TrainingOptions> TrainArguments::loop_options(std::int64_t first_step) const {
-  TrainingOptions options;
-  SLUICE_ASSIGN(options.schedule, parse_learning_rate_schedule(schedule));
+Result<train::TrainingOptions> TrainArguments::loop_options(std::int64_t first_step) const {
+  train::TrainingOptions options;
+  SLUICE_ASSIGN(options.schedule, train::parse_learning_rate_schedule(schedule));
   SLUICE_ASSIGN(options.learning_rate, base_learning_rate(learning_rate, workload.optimizer));
   options.first_step = first_step;
   options.end_step = steps;
@@ -161,4 +161,4 @@ void TrainArguments::add_to(CLI::App& command) {
   add_json_option(command, json);
 }
 
-}  // namespace sluice
+}  // namespace sluice::cli

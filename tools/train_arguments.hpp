@@ -14,7 +14,7 @@ namespace CLI {
 class App;  // of CLI11, whose header takes two seconds to compile
 }
 
-namespace sluice {
+namespace sluice::cli {
 
 struct TrainArguments {
   WorkloadArguments workload;
@@ -31,7 +31,7 @@ struct TrainArguments {
   std::int64_t steps = 100;
   std::optional<double> learning_rate;
   std::string schedule = "constant";
-  SessionOptions session;
+  train::SessionOptions session;
   std::string checkpoint, resume, trace, losses, json, export_onnx;
   std::int64_t checkpoint_every = 0;
   std::optional<std::int64_t> validate_every;
@@ -42,7 +42,7 @@ struct TrainArguments {
   Status check() const;
   bool validates() const;
   Result<double> drift_to_replan() const;
-  Result<TrainingOptions> loop_options(std::int64_t first_step) const;
+  Result<train::TrainingOptions> loop_options(std::int64_t first_step) const;
 };
 
-}  // namespace sluice
+}  // namespace sluice::cli

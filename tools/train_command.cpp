@@ -29,37 +29,39 @@
 #include "tools/train_planning.hpp"
 #include "tools/variable_training.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 namespace {
 
 // Runs the steps, and plans again where the machine drifts.
-Status run_watched(const TrainArguments& arguments, const TrainingOptions& options, Session& session, Run& run,
-                   StepLog& log, TrainSummary& summary) {
+Status run_watched(const TrainArguments& arguments, const train::TrainingOptions& options, train::Session& session,
+                   Run& run, StepLog& log, TrainSummary& summary) {
   SLUICE_ASSIGN(const double beyond, arguments.drift_to_replan());
-  ProfileCache cache = arguments.machine.open_cache(run.machine);
-  Replanning training(session, run.workload, {run.machine, run.profile, run.estimated}, run.access_counts(),
-                      {.planner = arguments.planner.name,
-                       .beyond = beyond,
-                       .end_step = options.end_step,
-                       .cache = &cache,
-                       .on_drift = [&](const Replan& replan) { log.print(describe_search(run.machine, replan)); },
-                       .on_plan =
-                           [&](const Replan& replan) {
-                             replan.taken ? log.note_change(describe_outcome(replan))
-                                          : log.print(describe_outcome(replan));
-                           }});
+  profile::ProfileCache cache = arguments.machine.open_cache(run.machine);
+  train::Replanning training(
+      session, run.workload, {run.machine, run.profile, run.estimated}, run.access_counts(),
+      {.planner = arguments.planner.name,
+       .beyond = beyond,
+       .end_step = options.end_step,
+       .cache = &cache,
+       .on_drift = [&](const train::Replan& replan) { log.print(report::describe_search(run.machine, replan)); },
+       .on_plan =
+           [&](const train::Replan& replan) {
+             replan.taken ? log.note_change(report::describe_outcome(replan))
+                          : log.print(report::describe_outcome(replan));
+           }});
   SLUICE_ASSIGN(summary.outcome, run_logged(training, options, log));
   run.plan = session.plan();
   run.replans = training.replans();
   if (run.estimated) {
-    run.baseline = predicted_baseline_seconds(run.workload, training.figures().machine, training.figures().profile);
+    run.baseline =
+        train::predicted_baseline_seconds(run.workload, training.figures().machine, training.figures().profile);
   }
   return {};
 }
 
 // Runs the steps; with trials where there is something to try.
-Status run_steps(const TrainArguments& arguments, const TrainingOptions& options, Session& session, Run& run,
-                 StepLog& log, TrainSummary& summary) {
+Status run_steps(const TrainArguments& arguments, const train::TrainingOptions& options, train::Session& session,
+                 Run& run, StepLog& log, TrainSummary& summary) {
   const bool planned_here = arguments.plan.empty() && !run.plan.policy;
   if (!run.start.search && planned_here && !arguments.no_replan) {
     return run_watched(arguments, options, session, run, log, summary);
@@ -68,12 +70,13 @@ Status run_steps(const TrainArguments& arguments, const TrainingOptions& options
     SLUICE_ASSIGN(summary.outcome, run_logged(session, options, log, arguments.session.ranks));
     return {};
   }
-  const PlanTrials* trying = nullptr;
-  PlanTrials trials(
-      session, std::move(run.start),
-      {.planner = arguments.planner.name, .most_steps = arguments.trials, .on_change = [&](const TriedPlan& tried) {
-         log.note_change(describe_change(trying->record(), tried));
-       }});
+  const experiment::PlanTrials* trying = nullptr;
+  experiment::PlanTrials trials(session, std::move(run.start),
+                                {.planner = arguments.planner.name,
+                                 .most_steps = arguments.trials,
+                                 .on_change = [&](const experiment::TriedPlan& tried) {
+                                   log.note_change(report::describe_change(trying->record(), tried));
+                                 }});
   trying = &trials;
   SLUICE_ASSIGN(summary.outcome, run_logged(trials, options, log));
   run.plan = trials.kept_plan();
@@ -82,106 +85,109 @@ Status run_steps(const TrainArguments& arguments, const TrainingOptions& options
 }
 
 // Of the last step; nothing where there was none.
-std::optional<Locality> last_locality(const StepLog& log, const Session& session) {
+std::optional<sim::Locality> last_locality(const StepLog& log, const train::Session& session) {
   if (log.empty()) return std::nullopt;
   return session.locality(log.last_step());
 }
 
 // Nothing where a policy moved what it liked.
-std::optional<Overlap> step_overlap(const StepTimes& step, const Session& session, const Machine& machine) {
+std::optional<report::Overlap> step_overlap(const program::StepTimes& step, const train::Session& session,
+                                            const memory::Machine& machine) {
   const auto parts = session.breakdown(step);
   if (!parts || step.ops.size() != session.program().compute.size()) return std::nullopt;
-  return overlap_of(machine, session.program(), step, *parts);
+  return report::overlap_of(machine, session.program(), step, *parts);
 }
 
-Result<std::unique_ptr<Session>> open_session(Run& run, const SessionOptions& options) {
-  const WaitingLine waiting("preparing memory and kernels");
-  return Session::create(run.workload, run.machine, run.plan, options);
+Result<std::unique_ptr<train::Session>> open_session(Run& run, const train::SessionOptions& options) {
+  const train::WaitingLine waiting("preparing memory and kernels");
+  return train::Session::create(run.workload, run.machine, run.plan, options);
 }
 
-Result<std::int64_t> load_checkpoint(Session& session, const std::string& path) {
-  const WaitingLine waiting(fmt::format("reading {}", path));
+Result<std::int64_t> load_checkpoint(train::Session& session, const std::string& path) {
+  const train::WaitingLine waiting(fmt::format("reading {}", path));
   return session.load_checkpoint(path);
 }
 
-Result<std::string> hash_parameters(Session& session) {
-  const WaitingLine waiting("hashing parameters");
+Result<std::string> hash_parameters(train::Session& session) {
+  const train::WaitingLine waiting("hashing parameters");
   return session.hash_parameters();
 }
 
 // What a budget below Sentinel's lower bound did cost; nothing for one that is not.
 std::string below_bound_item(const StepLog& log, const Run& run) {
-  if (log.empty() || !run.baseline || !bound_applies(run.plan)) return {};
-  const Loss loss{log.step_seconds().median / *run.baseline - 1, "measured, beside fast-only's predicted step,"};
-  const auto why = explain_below_bound(bound_of(run.workload.graph()), run.plan.budgets[kFastTier], loss);
-  return why ? format_item(*why) : "";
+  if (log.empty() || !run.baseline || !report::bound_applies(run.plan)) return {};
+  const report::Loss loss{log.step_seconds().median / *run.baseline - 1,
+                          "measured, beside fast-only's predicted step,"};
+  const auto why =
+      report::explain_below_bound(report::bound_of(run.workload.graph()), run.plan.budgets[memory::kFastTier], loss);
+  return why ? report::format_item(*why) : "";
 }
 
 // What is observed of the last step.
 struct LastStep {
-  std::optional<Locality> locality;
-  std::optional<Overlap> overlap;
+  std::optional<sim::Locality> locality;
+  std::optional<report::Overlap> overlap;
 };
 
 void print_summary(const StepLog& log, const Run& run, const TrainSummary& summary, const TrainArguments& arguments,
                    const LastStep& last) {
-  const bool better = run.replans && std::ranges::any_of(*run.replans, &Replan::taken);
+  const bool better = run.replans && std::ranges::any_of(*run.replans, &train::Replan::taken);
   Fields fields = summary_fields(
       log, summary, run.estimated && !better ? std::nullopt : std::optional(run.plan.predicted_step_seconds));
-  if (last.locality) fields.emplace_back("locality", describe_locality(last.locality->step) + " (last step)");
-  if (last.overlap) fields.emplace_back("busy", describe_overlap(*last.overlap) + " (last step)");
-  fields.emplace_back("peak resident", fmt::format("{} (fast arena {})", format_bytes(peak_resident_bytes()),
-                                                   format_bytes(fast_arena_bytes(run.plan))));
-  if (const Ranks* ranks = arguments.session.ranks) {
+  if (last.locality) fields.emplace_back("locality", sim::describe_locality(last.locality->step) + " (last step)");
+  if (last.overlap) fields.emplace_back("busy", report::describe_overlap(*last.overlap) + " (last step)");
+  fields.emplace_back("peak resident", fmt::format("{} (fast arena {})", format_bytes(memory::peak_resident_bytes()),
+                                                   format_bytes(train::fast_arena_bytes(run.plan))));
+  if (const kernels::Ranks* ranks = arguments.session.ranks) {
     fields.emplace_back("ranks", describe_ranks(*ranks, run.workload.graph()));
   }
   if (!arguments.checkpoint.empty()) fields.emplace_back("checkpoint", arguments.checkpoint);
   if (!arguments.export_onnx.empty()) fields.emplace_back("exported", arguments.export_onnx);
   if (!arguments.save_plan.empty()) fields.emplace_back("plan", arguments.save_plan);
   fmt::print("{}{}", describe_end(summary, run.machine, fields), below_bound_item(log, run));
-  if (run.trials) fmt::print("{}", describe_trials(*run.trials));
+  if (run.trials) fmt::print("{}", report::describe_trials(*run.trials));
 }
 
-Status write_outputs(const TrainArguments& arguments, const Run& run, const Session& session, const StepLog& log,
+Status write_outputs(const TrainArguments& arguments, const Run& run, const train::Session& session, const StepLog& log,
                      const TrainSummary& summary, const LastStep& last) {
   SLUICE_RETURN_IF_ERROR(check_losses_written(log, arguments.losses));
   if (!arguments.trace.empty()) {
-    SLUICE_RETURN_IF_ERROR(write_json_file(
+    SLUICE_RETURN_IF_ERROR(report::write_json_file(
         arguments.trace,
-        chrome_trace(run.workload.graph(), run.machine, session.plan(), session.program(), log.traced())));
+        report::chrome_trace(run.workload.graph(), run.machine, session.plan(), session.program(), log.traced())));
   }
   if (!arguments.save_plan.empty()) {
-    SLUICE_RETURN_IF_ERROR(write_plan(arguments.save_plan, run.workload.graph(), run.plan));
+    SLUICE_RETURN_IF_ERROR(plan::write_plan(arguments.save_plan, run.workload.graph(), run.plan));
   }
   if (arguments.json.empty()) return {};
-  nlohmann::json document = plan_summary_json(run.workload.graph(), run.machine, run.plan, run.baseline);
+  nlohmann::json document = report::plan_summary_json(run.workload.graph(), run.machine, run.plan, run.baseline);
   document["notes"] = session.notes();
   add_to_json(document, log, summary);
-  if (const Ranks* ranks = arguments.session.ranks) {
+  if (const kernels::Ranks* ranks = arguments.session.ranks) {
     document["ranks"] = {{"count", ranks->count()},
-                         {"bytes_sent_a_step", bytes_to_ranks(run.workload.graph())},
+                         {"bytes_sent_a_step", profile::bytes_to_ranks(run.workload.graph())},
                          {"bytes_sent", ranks->bytes_sent()}};
   }
-  if (last.locality) document["locality"] = locality_json(*last.locality);
-  if (last.overlap) document["overlap"] = overlap_json(*last.overlap);
+  if (last.locality) document["locality"] = sim::locality_json(*last.locality);
+  if (last.overlap) document["overlap"] = report::overlap_json(*last.overlap);
   if (!run.figures.is_null()) document["figures"] = run.figures;
-  if (run.trials) document["trials"] = trials_json(*run.trials);
-  if (run.replans) document["replans"] = replans_json(run.machine, *run.replans);
-  return write_document(arguments.json, "train", std::move(document));
+  if (run.trials) document["trials"] = report::trials_json(*run.trials);
+  if (run.replans) document["replans"] = report::replans_json(run.machine, *run.replans);
+  return report::write_document(arguments.json, "train", std::move(document));
 }
 
 Result<int> train(const TrainArguments& arguments) {
   if (!arguments.sequences.empty()) return train_sequences(arguments);
   Run run;
   SLUICE_RETURN_IF_ERROR(make_run(arguments, run));
-  fmt::print("{}\n{}", describe_graph(run.workload.graph()),
+  fmt::print("{}\n{}", report::describe_graph(run.workload.graph()),
              run.plan.policy ? describe_policy_run(run.machine, run.plan)
                              : describe_plan(run.workload.graph(), run.machine, run.plan, run.baseline));
   if (run.estimated) print_notes({describe_estimates(run.profile, run.plan)});
   std::fflush(stdout);
-  SessionOptions session_options = arguments.session;
+  train::SessionOptions session_options = arguments.session;
   session_options.validate = arguments.validates();
-  SLUICE_ASSIGN(const std::unique_ptr<Session> session, open_session(run, session_options));
+  SLUICE_ASSIGN(const std::unique_ptr<train::Session> session, open_session(run, session_options));
   print_notes(session->notes());
   std::int64_t first_step = 0;
   if (!arguments.resume.empty()) {
@@ -189,14 +195,15 @@ Result<int> train(const TrainArguments& arguments) {
     if (arguments.session.ranks != nullptr)
       SLUICE_RETURN_IF_ERROR(check_same_step(*arguments.session.ranks, first_step));
   }
-  SLUICE_ASSIGN(const TrainingOptions options, arguments.loop_options(first_step));
+  SLUICE_ASSIGN(const train::TrainingOptions options, arguments.loop_options(first_step));
   StepLog log(arguments.losses, !arguments.trace.empty(), options.first_step, options.end_step);
-  log.note_overlaps([&](const StepTimes& step) { return step_overlap(step, *session, run.machine); });
+  log.note_overlaps([&](const program::StepTimes& step) { return step_overlap(step, *session, run.machine); });
   TrainSummary summary;
   SLUICE_RETURN_IF_ERROR(run_steps(arguments, options, *session, run, log, summary));
   SLUICE_ASSIGN(summary.parameter_hash, hash_parameters(*session));
   if (!arguments.export_onnx.empty()) {
-    SLUICE_RETURN_IF_ERROR(write_onnx_workload(run.workload.options, arguments.export_onnx, session->parameters()));
+    SLUICE_RETURN_IF_ERROR(
+        train::write_onnx_workload(run.workload.options, arguments.export_onnx, session->parameters()));
   }
   const LastStep last{last_locality(log, *session),
                       log.empty() ? std::nullopt : step_overlap(log.last_step(), *session, run.machine)};
@@ -205,7 +212,7 @@ Result<int> train(const TrainArguments& arguments) {
   return summary.outcome.interrupted ? kExitInterrupted : kExitOk;
 }
 
-Result<int> settle_and_train(Ranks* ranks, TrainArguments& arguments) {
+Result<int> settle_and_train(kernels::Ranks* ranks, TrainArguments& arguments) {
   SLUICE_RETURN_IF_ERROR(arguments.check());
   SLUICE_RETURN_IF_ERROR(settle_ranks(ranks, arguments));
   return train(arguments);
@@ -213,11 +220,11 @@ Result<int> settle_and_train(Ranks* ranks, TrainArguments& arguments) {
 
 // A rank that fails ends the others, which would wait for it.
 Result<int> run_train(TrainArguments arguments) {
-  SLUICE_ASSIGN(const std::unique_ptr<Ranks> ranks, open_mpi_ranks());
+  SLUICE_ASSIGN(const std::unique_ptr<kernels::Ranks> ranks, exec::open_mpi_ranks());
   Result<int> done = settle_and_train(ranks.get(), arguments);
   if (done.ok() || ranks == nullptr) return done;
   print_error(fmt::format("rank {} of {}: {}", ranks->rank(), ranks->count(), done.error().message));
-  end_all_ranks(exit_code_of(done.error().code));
+  exec::end_all_ranks(exit_code_of(done.error().code));
   return done;
 }
 
@@ -231,4 +238,4 @@ void add_train_command(CLI::App& app, Action& action) {
   command->callback([arguments, &action] { action = [arguments] { return run_train(*arguments); }; });
 }
 
-}  // namespace sluice
+}  // namespace sluice::cli

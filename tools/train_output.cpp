@@ -6,7 +6,7 @@
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 namespace {
 
 nlohmann::json validations_json(const StepLog& log) {
@@ -28,14 +28,14 @@ nlohmann::json validations_json(const StepLog& log) {
 
 }  // namespace
 
-std::string describe_estimates(const Profile& profile, const Plan& plan) {
+std::string describe_estimates(const profile::Profile& profile, const plan::Plan& plan) {
   const std::string made = fmt::format("nothing was measured for long: {} of {} distinct ops have estimated times",
                                        profile.estimated_ops, profile.distinct_ops);
   if (plan.migrations.empty()) return made + ", which do not matter where everything fits";
   return made + "; the first steps measure, and a better plan takes over when it is there";
 }
 
-nlohmann::json figures_json(const Profile& profile, bool estimated) {
+nlohmann::json figures_json(const profile::Profile& profile, bool estimated) {
   return {{"estimated", estimated},
           {"distinct_ops", profile.distinct_ops},
           {"estimated_ops", profile.estimated_ops},
@@ -53,22 +53,23 @@ Fields summary_fields(const StepLog& log, const TrainSummary& summary, std::opti
     fields.emplace_back("stall", fmt::format("{} median", format_seconds(log.stall_seconds().median)));
     fields.emplace_back("final loss", fmt::format("{:.9g}", log.last_loss()));
   }
-  if (!log.validations().empty()) fields.emplace_back("validation", describe(log.validations().back().result));
+  if (!log.validations().empty()) fields.emplace_back("validation", memory::describe(log.validations().back().result));
   fields.emplace_back("parameters", summary.parameter_hash);
   return fields;
 }
 
-std::string describe_end(const TrainSummary& summary, const Machine& machine, const Fields& fields) {
+std::string describe_end(const TrainSummary& summary, const memory::Machine& machine, const Fields& fields) {
   return fmt::format("{} step {}{}\n{}", summary.outcome.interrupted ? "interrupted before" : "done at",
                      summary.outcome.next_step + (summary.outcome.interrupted ? 1 : 0),
-                     is_emulated(machine) ? ", " + emulation_note(machine) : "", format_fields(fields));
+                     report::is_emulated(machine) ? ", " + report::emulation_note(machine) : "",
+                     report::format_fields(fields));
 }
 
 void add_to_json(nlohmann::json& document, const StepLog& log, const TrainSummary& summary) {
   document["next_step"] = summary.outcome.next_step;
   document["interrupted"] = summary.outcome.interrupted;
   document["parameter_hash"] = summary.parameter_hash;
-  document["peak_rss_bytes"] = peak_resident_bytes();
+  document["peak_rss_bytes"] = memory::peak_resident_bytes();
   document["validation"] = validations_json(log);
   if (log.empty()) return;
   const Spread step = log.step_seconds();
@@ -82,4 +83,4 @@ Status check_losses_written(const StepLog& log, const std::string& path) {
   return Error{ErrorCode::kIo, fmt::format("could not write all losses to {}", path)};
 }
 
-}  // namespace sluice
+}  // namespace sluice::cli

@@ -13,10 +13,10 @@
 #include "sluice/train/training_loop.hpp"
 #include "tools/step_log.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 
 struct TrainSummary {
-  TrainingOutcome outcome;
+  train::TrainingOutcome outcome;
   std::string parameter_hash;
 };
 
@@ -26,16 +26,16 @@ using Fields = std::vector<std::pair<std::string, std::string>>;
 Fields summary_fields(const StepLog& log, const TrainSummary& summary, std::optional<Seconds> predicted);
 
 // That the plan is made with estimates, of what, and what becomes of it.
-std::string describe_estimates(const Profile& profile, const Plan& plan);
+std::string describe_estimates(const profile::Profile& profile, const plan::Plan& plan);
 // What a plan was made with.
-nlohmann::json figures_json(const Profile& profile, bool estimated);
+nlohmann::json figures_json(const profile::Profile& profile, bool estimated);
 
 // "done at step 100" and the fields.
-std::string describe_end(const TrainSummary& summary, const Machine& machine, const Fields& fields);
+std::string describe_end(const TrainSummary& summary, const memory::Machine& machine, const Fields& fields);
 
 // Adds what the run came to.
 void add_to_json(nlohmann::json& document, const StepLog& log, const TrainSummary& summary);
 
 Status check_losses_written(const StepLog& log, const std::string& path);
 
-}  // namespace sluice
+}  // namespace sluice::cli

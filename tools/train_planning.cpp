@@ -9,47 +9,52 @@
 #include "tools/rank_run.hpp"
 #include "tools/train_output.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 namespace {
 
 // A better plan can take over only while nobody forbids it, and where a run decides by its own steps already (trials),
 // or chooses between what was measured, it needs figures before.
 bool may_begin_with_estimates(const TrainArguments& arguments, const Run& run) {
   const std::string& planner = arguments.planner.name;
-  const bool tries = arguments.trials ? *arguments.trials > 0 : tries_by_itself(planner, run.machine);
+  const bool tries = arguments.trials ? *arguments.trials > 0 : experiment::tries_by_itself(planner, run.machine);
   return !arguments.no_replan && !tries && arguments.profile.times.empty() && arguments.profile.accesses.empty() &&
          arguments.machine.network.empty() && !arguments.budget.is_auto() &&
-         !times_matter(run.workload, run.machine, planner) && !wants_encodings(planner) && !arguments.machine.gpu;
+         !experiment::times_matter(run.workload, run.machine, planner) && !planners::wants_encodings(planner) &&
+         !arguments.machine.gpu;
 }
 
 // Whether the plan is there.
 Result<bool> take_plan_where_all_fits(const TrainArguments& arguments, Run& run) {
   if (arguments.budget.is_auto() || !arguments.profile.times.empty() || arguments.trials.value_or(0) > 0) return false;
-  SLUICE_ASSIGN(const FastBudget fast, arguments.budget.fixed());
-  const Profile estimates = known_profile(run.workload.graph(), run.machine, arguments.machine.open_cache(run.machine));
-  SLUICE_ASSIGN(std::optional<Plan> plan,
-                plan_where_all_fits(run.workload, run.machine, estimates, arguments.planner.name, fast));
+  SLUICE_ASSIGN(const train::FastBudget fast, arguments.budget.fixed());
+  const profile::Profile estimates =
+      profile::known_profile(run.workload.graph(), run.machine, arguments.machine.open_cache(run.machine));
+  SLUICE_ASSIGN(std::optional<plan::Plan> plan,
+                experiment::plan_where_all_fits(run.workload, run.machine, estimates, arguments.planner.name, fast));
   if (!plan) return false;
   run.profile = estimates;
-  run.estimated = estimates.estimated_share > kHardlyMatters;
+  run.estimated = estimates.estimated_share > experiment::kHardlyMatters;
   run.plan = *std::move(plan);
   return true;
 }
 
 Status seek_plan(const TrainArguments& arguments, Run& run) {
   const bool at_once = may_begin_with_estimates(arguments, run);
-  SLUICE_RETURN_IF_ERROR(at_once ? add_first_figures(run, arguments.machine)
-                                 : add_figures(run, arguments.machine, Probe::kUseCache, arguments.profile));
-  SLUICE_ASSIGN(const FastBudget fast,
+  SLUICE_RETURN_IF_ERROR(at_once
+                             ? add_first_figures(run, arguments.machine)
+                             : add_figures(run, arguments.machine, experiment::Probe::kUseCache, arguments.profile));
+  SLUICE_ASSIGN(const train::FastBudget fast,
                 budget_for(run, arguments.budget, arguments.machine, {arguments.planner.name}, arguments.session));
   PlannerArguments planner = arguments.planner;
   if (run.estimated) {
-    planner.most_seconds = std::min(planner.most_seconds.value_or(kFirstPlanning), kFirstPlanning);
+    planner.most_seconds =
+        std::min(planner.most_seconds.value_or(experiment::kFirstPlanning), experiment::kFirstPlanning);
     planner.in_haste = true;
   }
   const AttendedPlanning attended(planner);
-  Result<PlannedStart> start = start_planning(run.workload, run.machine, run.profile, planner.name, fast,
-                                              run.access_counts(), arguments.trials, attended.watch());
+  Result<experiment::PlannedStart> start =
+      experiment::start_planning(run.workload, run.machine, run.profile, planner.name, fast, run.access_counts(),
+                                 arguments.trials, attended.watch());
   if (!start.ok()) {
     return advised(run.workload, run.machine, run.profile, planner.name, fast, run.access_counts(), start.error());
   }
@@ -63,13 +68,13 @@ Status plan_run(const TrainArguments& arguments, Run& run) {
   SLUICE_ASSIGN(static_cast<ModelOnMachine&>(run), build_model(arguments.workload, arguments.machine));
   SLUICE_ASSIGN(const bool all_fits, take_plan_where_all_fits(arguments, run));
   if (!all_fits) SLUICE_RETURN_IF_ERROR(seek_plan(arguments, run));
-  run.baseline = predicted_baseline_seconds(run.workload, run.machine, run.profile);
+  run.baseline = train::predicted_baseline_seconds(run.workload, run.machine, run.profile);
   run.figures = figures_json(run.profile, run.estimated);
   return {};
 }
 
 // The first rank measures and plans for all of them.
-Status plan_together(const TrainArguments& arguments, Ranks& ranks, Run& run) {
+Status plan_together(const TrainArguments& arguments, kernels::Ranks& ranks, Run& run) {
   if (ranks.rank() == 0) {
     SLUICE_RETURN_IF_ERROR(plan_run(arguments, run));
   } else {
@@ -77,7 +82,7 @@ Status plan_together(const TrainArguments& arguments, Ranks& ranks, Run& run) {
   }
   SLUICE_RETURN_IF_ERROR(check_same_work(ranks, arguments, run.workload));
   SLUICE_RETURN_IF_ERROR(share_plan(ranks, run.workload.graph(), run.plan));
-  return check_plan(run.workload.graph(), run.machine, run.plan);
+  return program::check_plan(run.workload.graph(), run.machine, run.plan);
 }
 
 // A plan from a file needs no profile, so nothing is measured.
@@ -86,7 +91,7 @@ Status read_run(const TrainArguments& arguments, Run& run) {
   run.plan = std::move(model.plan);
   run.machine = std::move(model.machine);
   run.workload = std::move(model.workload);
-  return check_plan(run.workload.graph(), run.machine, run.plan);
+  return program::check_plan(run.workload.graph(), run.machine, run.plan);
 }
 
 }  // namespace
@@ -94,8 +99,8 @@ Status read_run(const TrainArguments& arguments, Run& run) {
 Status make_run(const TrainArguments& arguments, Run& run) {
   if (!arguments.plan.empty()) return read_run(arguments, run);
   SLUICE_RETURN_IF_ERROR(arguments.budget.check());
-  Ranks* const ranks = arguments.session.ranks;
+  kernels::Ranks* const ranks = arguments.session.ranks;
   return ranks == nullptr ? plan_run(arguments, run) : plan_together(arguments, *ranks, run);
 }
 
-}  // namespace sluice
+}  // namespace sluice::cli

@@ -15,17 +15,17 @@
 #include "sluice/train/replanning.hpp"
 #include "tools/train_arguments.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 
-struct Run : Prepared {  // without a profile where the plan comes from a file
-  PlannedStart start;    // refers to what was prepared: a run stays where it is
-  Plan plan;             // the one to begin with; after trials the one kept
-  std::optional<TrialRecord> trials;
-  std::optional<std::vector<Replan>> replans;  // where the machine's drift was watched
+struct Run : Prepared {            // without a profile where the plan comes from a file
+  experiment::PlannedStart start;  // refers to what was prepared: a run stays where it is
+  plan::Plan plan;                 // the one to begin with; after trials the one kept
+  std::optional<experiment::TrialRecord> trials;
+  std::optional<std::vector<train::Replan>> replans;  // where the machine's drift was watched
   std::optional<Seconds> baseline;  // predicted step with everything in fast memory; not known of a plan from a file
   nlohmann::json figures;           // what the plan to begin with was made with; null of a plan from a file
 };
 
 Status make_run(const TrainArguments& arguments, Run& run);
 
-}  // namespace sluice
+}  // namespace sluice::cli

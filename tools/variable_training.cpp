@@ -14,27 +14,27 @@
 #include "tools/plan_output.hpp"
 #include "tools/train_output.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 namespace {
 
-std::string describe_profile(const Variant& variant) {
+std::string describe_profile(const train::Variant& variant) {
   if (variant.estimated()) return "estimated from " + to_string(variant.profiled);
   return fmt::format("measured, {} of {} ops new", variant.measured_ops, variant.distinct_ops);
 }
 
-std::string describe_planned(const Variant& variant) {
+std::string describe_planned(const train::Variant& variant) {
   return fmt::format("{}: bucket {}, profile {}; plan by {}, predicted step {}", to_string(variant.key),
                      variant.bucket + 1, describe_profile(variant), variant.plan.planner,
                      format_seconds(variant.plan.predicted_step_seconds));
 }
 
-std::string variants_table(const VariantTraining& training) {
-  TextTable table({{"variant"},
-                   {"bucket", Align::kRight},
-                   {"profile"},
-                   {"steps", Align::kRight},
-                   {"fast arena", Align::kRight},
-                   {"predicted", Align::kRight}});
+std::string variants_table(const train::VariantTraining& training) {
+  report::TextTable table({{"variant"},
+                           {"bucket", report::Align::kRight},
+                           {"profile"},
+                           {"steps", report::Align::kRight},
+                           {"fast arena", report::Align::kRight},
+                           {"predicted", report::Align::kRight}});
   for (const auto& [key, variant] : training.variants()) {
     table.add_row({to_string(key), std::to_string(variant.bucket + 1), describe_profile(variant),
                    std::to_string(variant.steps), format_bytes(variant.plan.arena_bytes[0]),
@@ -43,14 +43,14 @@ std::string variants_table(const VariantTraining& training) {
   return table.text();
 }
 
-Fields cost_fields(const VariantCosts& costs) {
+Fields cost_fields(const train::VariantCosts& costs) {
   const auto each = costs.switches > 0 ? costs.switch_seconds / static_cast<double>(costs.switches) : 0;
   return {{"profiles", fmt::format("{} measured, {} estimated", costs.profiles_measured, costs.profiles_estimated)},
           {"plans", fmt::format("{}, all prepared in {}", costs.plans, format_seconds(costs.preparation_seconds))},
           {"switches", fmt::format("{}, {} each", costs.switches, format_seconds(each))}};
 }
 
-nlohmann::json variants_json(const VariantTraining& training) {
+nlohmann::json variants_json(const train::VariantTraining& training) {
   nlohmann::json list = nlohmann::json::array();
   for (const auto& [key, variant] : training.variants()) {
     list.push_back({{"variant", to_string(key)},
@@ -61,12 +61,12 @@ nlohmann::json variants_json(const VariantTraining& training) {
                     {"measured_ops", variant.measured_ops},
                     {"distinct_ops", variant.distinct_ops},
                     {"steps", variant.steps},
-                    {"plan", plan_summary_json(variant.workload.graph(), training.machine(), variant.plan)}});
+                    {"plan", report::plan_summary_json(variant.workload.graph(), training.machine(), variant.plan)}});
   }
   return list;
 }
 
-nlohmann::json costs_json(const VariantCosts& costs) {
+nlohmann::json costs_json(const train::VariantCosts& costs) {
   return {{"profiles_measured", costs.profiles_measured},
           {"profiles_estimated", costs.profiles_estimated},
           {"plans", costs.plans},
@@ -75,34 +75,34 @@ nlohmann::json costs_json(const VariantCosts& costs) {
           {"switch_ms", costs.switch_seconds * 1e3}};
 }
 
-Status report(const TrainArguments& arguments, const VariantTraining& training, const StepLog& log,
+Status report(const TrainArguments& arguments, const train::VariantTraining& training, const StepLog& log,
               const TrainSummary& summary) {
   Fields fields = summary_fields(log, summary, std::nullopt);
   for (auto& field : cost_fields(training.costs())) fields.push_back(std::move(field));
-  fields.emplace_back("peak resident", format_bytes(peak_resident_bytes()));
+  fields.emplace_back("peak resident", format_bytes(memory::peak_resident_bytes()));
   fmt::print("{}{}", describe_end(summary, training.machine(), fields), variants_table(training));
   SLUICE_RETURN_IF_ERROR(check_losses_written(log, arguments.losses));
   if (arguments.json.empty()) return {};
-  nlohmann::json document = {{"run", run_record(training.machine())},
+  nlohmann::json document = {{"run", report::run_record(training.machine())},
                              {"model", training.reference().workload.graph().name},
                              {"notes", training.notes()},
                              {"variants", variants_json(training)},
                              {"variant_costs", costs_json(training.costs())}};
   add_to_json(document, log, summary);
-  return write_document(arguments.json, "train", std::move(document));
+  return report::write_document(arguments.json, "train", std::move(document));
 }
 
 // The run's settings but for what measures and reports.
-Result<VariantSettings> settings_for(const TrainArguments& arguments, const WorkloadOptions& options) {
-  SLUICE_ASSIGN(const std::vector<std::int64_t> lengths, parse_sizes(arguments.sequences));
-  VariantSettings settings;
-  settings.key_of = drawn_sizes(lengths, arguments.session.seed);
-  settings.build = [options](const VariantKey& key) {
-    WorkloadOptions each = options;
+Result<train::VariantSettings> settings_for(const TrainArguments& arguments, const train::WorkloadOptions& options) {
+  SLUICE_ASSIGN(const std::vector<std::int64_t> lengths, train::parse_sizes(arguments.sequences));
+  train::VariantSettings settings;
+  settings.key_of = train::drawn_sizes(lengths, arguments.session.seed);
+  settings.build = [options](const train::VariantKey& key) {
+    train::WorkloadOptions each = options;
     each.shape.sequence = key.size;
-    return build_workload(each);
+    return train::build_workload(each);
   };
-  settings.buckets = SizeBuckets(lengths.front(), lengths.back());
+  settings.buckets = train::SizeBuckets(lengths.front(), lengths.back());
   settings.reference = {.path = {}, .size = lengths.back()};
   settings.planner = arguments.planner.name;
   SLUICE_ASSIGN(settings.fast, arguments.budget.fixed());
@@ -112,9 +112,9 @@ Result<VariantSettings> settings_for(const TrainArguments& arguments, const Work
 }
 
 // Models without sequences are refused before anything is measured.
-Status check_takes_sequences(WorkloadOptions options, std::int64_t length) {
+Status check_takes_sequences(train::WorkloadOptions options, std::int64_t length) {
   options.shape.sequence = length;
-  SLUICE_RETURN_IF_ERROR(build_forward(options));
+  SLUICE_RETURN_IF_ERROR(train::build_forward(options));
   return {};
 }
 
@@ -124,25 +124,26 @@ Result<int> train_sequences(const TrainArguments& arguments) {
   if (!arguments.machine.processors.empty()) {
     return bad_input("--processors: steps of several lengths run on the CPU alone");
   }
-  SLUICE_ASSIGN(Machine machine, arguments.machine.machine());
-  SLUICE_ASSIGN(const WorkloadOptions options, arguments.workload.options(machine.threads));
-  SLUICE_ASSIGN(VariantSettings settings, settings_for(arguments, options));
+  SLUICE_ASSIGN(memory::Machine machine, arguments.machine.machine());
+  SLUICE_ASSIGN(const train::WorkloadOptions options, arguments.workload.options(machine.threads));
+  SLUICE_ASSIGN(train::VariantSettings settings, settings_for(arguments, options));
   SLUICE_RETURN_IF_ERROR(check_takes_sequences(options, settings.reference.size));
-  ProfileCache cache = arguments.machine.open_cache(machine);
+  profile::ProfileCache cache = arguments.machine.open_cache(machine);
   print_notes(cache.notes());
-  SLUICE_RETURN_IF_ERROR(probe_with_progress(machine, cache, Probe::kUseCache));
-  settings.profile = [&](Workload& workload) {
-    ProgressLine progress("measuring ops");
-    return measure_profile(*workload.compiled, machine, cache,
-                           {.on_progress = [&](int done, int total) { progress.update(done, total); }});
+  SLUICE_RETURN_IF_ERROR(probe_with_progress(machine, cache, experiment::Probe::kUseCache));
+  settings.profile = [&](train::Workload& workload) {
+    train::ProgressLine progress("measuring ops");
+    return measure::measure_profile(*workload.compiled, machine, cache,
+                                    {.on_progress = [&](int done, int total) { progress.update(done, total); }});
   };
-  SLUICE_ASSIGN(const TrainingOptions loop, arguments.loop_options(0));
+  SLUICE_ASSIGN(const train::TrainingOptions loop, arguments.loop_options(0));
   StepLog log(arguments.losses, false, loop.first_step, loop.end_step);
-  settings.on_planned = [&](const Variant& variant) { log.print(describe_planned(variant)); };
-  SLUICE_ASSIGN(const std::unique_ptr<VariantTraining> training, VariantTraining::create(machine, settings));
+  settings.on_planned = [&](const train::Variant& variant) { log.print(describe_planned(variant)); };
+  SLUICE_ASSIGN(const std::unique_ptr<train::VariantTraining> training,
+                train::VariantTraining::create(machine, settings));
   print_notes(training->notes());
-  const Variant& longest = training->reference();
-  fmt::print("longest: {}\n{}", describe_graph(longest.workload.graph()),
+  const train::Variant& longest = training->reference();
+  fmt::print("longest: {}\n{}", report::describe_graph(longest.workload.graph()),
              describe_plan(longest.workload.graph(), machine, longest.plan));
   std::fflush(stdout);
   TrainSummary summary;
@@ -152,4 +153,4 @@ Result<int> train_sequences(const TrainArguments& arguments) {
   return summary.outcome.interrupted ? kExitInterrupted : kExitOk;
 }
 
-}  // namespace sluice
+}  // namespace sluice::cli

@@ -3,9 +3,9 @@
 
 #include "tools/train_arguments.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 
 // `arguments` have been checked, and they name lengths. Returns the exit code.
 Result<int> train_sequences(const TrainArguments& arguments);
 
-}  // namespace sluice
+}  // namespace sluice::cli

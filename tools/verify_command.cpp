@@ -13,7 +13,7 @@
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 namespace {
 
 struct VerifyArguments {
@@ -25,33 +25,33 @@ struct VerifyArguments {
 
 Result<int> run_verify(const VerifyArguments& arguments) {
   SLUICE_ASSIGN(const PlannedModel model, read_planned_model(arguments.plan, arguments.workload, arguments.machine));
-  const Plan& plan = model.plan;
-  const Graph& graph = model.workload.graph();
-  std::vector<Violation> violations;
+  const plan::Plan& plan = model.plan;
+  const graph::Graph& graph = model.workload.graph();
+  std::vector<plan::Violation> violations;
   const Seconds verifying = time_of([&] {
-    const WaitingLine waiting("verifying");
-    violations = verify_plan(graph, model.machine, plan);
+    const train::WaitingLine waiting("verifying");
+    violations = plan::verify_plan(graph, model.machine, plan);
   });
   Seconds lowering = 0;
   nlohmann::json list = nlohmann::json::array();
-  for (const Violation& violation : violations) {
+  for (const plan::Violation& violation : violations) {
     fmt::print("{}: {}\n", to_string(violation.rule), violation.message);
     list.push_back({{"rule", to_string(violation.rule)}, {"message", violation.message}});
   }
   if (violations.empty()) {
-    lowering =
-        time_of([&] { SLUICE_CHECK(lower_plan(graph, model.machine, plan).ok(), "what is verified is lowered"); });
+    lowering = time_of(
+        [&] { SLUICE_CHECK(program::lower_plan(graph, model.machine, plan).ok(), "what is verified is lowered"); });
     fmt::print("safe: {} residencies and {} migrations by {} keep every rule (verified in {}, lowered in {})\n",
                plan.residencies.size(), plan.migrations.size(), plan.planner, format_seconds(verifying),
                format_seconds(lowering));
   }
   if (!arguments.json.empty()) {
-    SLUICE_RETURN_IF_ERROR(write_document(arguments.json, "verify",
-                                          {{"run", run_record(model.machine)},
-                                           {"safe", violations.empty()},
-                                           {"verify_seconds", verifying},
-                                           {"lower_seconds", lowering},
-                                           {"violations", list}}));
+    SLUICE_RETURN_IF_ERROR(report::write_document(arguments.json, "verify",
+                                                  {{"run", report::run_record(model.machine)},
+                                                   {"safe", violations.empty()},
+                                                   {"verify_seconds", verifying},
+                                                   {"lower_seconds", lowering},
+                                                   {"violations", list}}));
   }
   return violations.empty() ? kExitOk : kExitFailed;
 }
@@ -69,4 +69,4 @@ void add_verify_command(CLI::App& app, Action& action) {
   command->callback([arguments, &action] { action = [arguments] { return run_verify(*arguments); }; });
 }
 
-}  // namespace sluice
+}  // namespace sluice::cli

@@ -5,17 +5,17 @@
 #include "sluice/experiment/worker.hpp"
 #include "tools/commands.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 
 void add_worker_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("worker", "");
   command->group("");  // hidden
   command->callback([&action] {
     action = []() -> Result<int> {
-      serve_worker(std::cin, std::cout);
+      experiment::serve_worker(std::cin, std::cout);
       return kExitOk;
     };
   });
 }
 
-}  // namespace sluice
+}  // namespace sluice::cli

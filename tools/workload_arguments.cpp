@@ -9,7 +9,7 @@
 #include "sluice/train/precision.hpp"
 #include "tools/options.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 namespace {
 
 Status check_above_zero(std::string_view option, const std::optional<std::int64_t>& value) {
@@ -57,15 +57,15 @@ void WorkloadArguments::add_optimizer_options(CLI::App& command) {
     return command.add_option(name, value, help)->capture_default_str()->group(kGroup);
   };
   std::vector<std::string_view> names;
-  for (const Optimizer each : all_optimizers()) names.push_back(to_string(each));
+  for (const graph::Optimizer each : graph::all_optimizers()) names.push_back(to_string(each));
   add("--optimizer", optimizer, "What updates parameters")->type_name(fmt::format("{}", fmt::join(names, "|")));
-  for (const Optimizer optimizer_of : all_optimizers()) {
-    for (const Hyperparameter& each : optimizer_row(optimizer_of).hyperparameters) {
+  for (const graph::Optimizer optimizer_of : graph::all_optimizers()) {
+    for (const graph::Hyperparameter& each : graph::optimizer_row(optimizer_of).hyperparameters) {
       const auto [value, is_new] = hyperparameters.try_emplace(std::string(each.name));
       if (!is_new) continue;
       command
-          .add_option(option_of(each), value->second,
-                      fmt::format("{} (default: {})", each.help, usual_values(each.name)))
+          .add_option(graph::option_of(each), value->second,
+                      fmt::format("{} (default: {})", each.help, graph::usual_values(each.name)))
           ->group(kGroup);
     }
   }
@@ -93,7 +93,7 @@ void WorkloadArguments::add_optimizer_options(CLI::App& command) {
       ->group(kGroup);
 }
 
-Result<ModelOptions> WorkloadArguments::shape() const {
+Result<models::ModelOptions> WorkloadArguments::shape() const {
   for (const auto& [name, value] :
        {std::pair("--image-size", image_size), std::pair("--classes", classes), std::pair("--sequence", sequence),
         std::pair("--width", width), std::pair("--depth", depth)}) {
@@ -105,54 +105,54 @@ Result<ModelOptions> WorkloadArguments::shape() const {
   if (dropout && !(*dropout >= 0 && *dropout < 1)) {
     return Error{ErrorCode::kBadInput, fmt::format("--dropout must be from 0 to below 1, got {}", *dropout)};
   }
-  return ModelOptions{batch.value_or(0), image_size.value_or(0), classes.value_or(0),    sequence.value_or(0),
-                      width.value_or(0), depth.value_or(0),      dropout.value_or(-1.0F)};
+  return models::ModelOptions{batch.value_or(0), image_size.value_or(0), classes.value_or(0),    sequence.value_or(0),
+                              width.value_or(0), depth.value_or(0),      dropout.value_or(-1.0F)};
 }
 
-Result<OptimizerOptions> WorkloadArguments::optimizer_options() const {
-  OptimizerOptions options = update;
-  SLUICE_ASSIGN(options.optimizer, parse_optimizer(optimizer));
-  options.recompute = keep_norm_outputs ? Recompute::kNothing : Recompute::kCheap;
-  for (const Hyperparameter& each : optimizer_row(options.optimizer).hyperparameters) {
+Result<graph::OptimizerOptions> WorkloadArguments::optimizer_options() const {
+  graph::OptimizerOptions options = update;
+  SLUICE_ASSIGN(options.optimizer, graph::parse_optimizer(optimizer));
+  options.recompute = keep_norm_outputs ? graph::Recompute::kNothing : graph::Recompute::kCheap;
+  for (const graph::Hyperparameter& each : graph::optimizer_row(options.optimizer).hyperparameters) {
     options.*each.value = hyperparameters.at(std::string(each.name)).value_or(each.usual);
   }
-  SLUICE_RETURN_IF_ERROR(check_hyperparameters(options));
+  SLUICE_RETURN_IF_ERROR(graph::check_hyperparameters(options));
   if (!(options.clip_norm >= 0 && options.clip_norm < std::numeric_limits<float>::infinity())) {
     return Error{ErrorCode::kBadInput, fmt::format("--clip-norm must be from 0, got {}", options.clip_norm)};
   }
-  if (options.accumulate < 1 || options.accumulate > kMostBatches) {
-    return bad_input(fmt::format("--accumulate must be from 1 to {}, got {}", kMostBatches, options.accumulate));
+  if (options.accumulate < 1 || options.accumulate > graph::kMostBatches) {
+    return bad_input(fmt::format("--accumulate must be from 1 to {}, got {}", graph::kMostBatches, options.accumulate));
   }
-  if (options.ranks < 1 || options.ranks > kMostRanks) {
-    return bad_input(fmt::format("--ranks must be from 1 to {}, got {}", kMostRanks, options.ranks));
+  if (options.ranks < 1 || options.ranks > graph::kMostRanks) {
+    return bad_input(fmt::format("--ranks must be from 1 to {}, got {}", graph::kMostRanks, options.ranks));
   }
-  if (!is_loss_scale(options.loss_scale)) {
-    return bad_input(fmt::format("--loss-scale must be a power of two from {} to {}, got {}", kLeastLossScale,
-                                 kMostLossScale, options.loss_scale));
+  if (!graph::is_loss_scale(options.loss_scale)) {
+    return bad_input(fmt::format("--loss-scale must be a power of two from {} to {}, got {}", graph::kLeastLossScale,
+                                 graph::kMostLossScale, options.loss_scale));
   }
   return options;
 }
 
-Result<WorkloadOptions> WorkloadArguments::options(int threads) const {
+Result<train::WorkloadOptions> WorkloadArguments::options(int threads) const {
   if (model.empty() == onnx.empty()) {
     return Error{ErrorCode::kBadInput, "name either a built-in model (sluice models lists them) or --onnx FILE"};
   }
-  WorkloadOptions options;
+  train::WorkloadOptions options;
   options.model = model;
   options.onnx = onnx;
-  SLUICE_ASSIGN(options.onnx_loss, parse_onnx_loss(loss));
+  SLUICE_ASSIGN(options.onnx_loss, train::parse_onnx_loss(loss));
   SLUICE_ASSIGN(options.shape, shape());
   SLUICE_ASSIGN(options.optimizer, optimizer_options());
-  SLUICE_ASSIGN(options.precision, parse_precision(precision));
-  if (options.precision != Precision::kF16Masters && update.loss_scale != OptimizerOptions{}.loss_scale) {
+  SLUICE_ASSIGN(options.precision, train::parse_precision(precision));
+  if (options.precision != graph::Precision::kF16Masters && update.loss_scale != graph::OptimizerOptions{}.loss_scale) {
     return bad_input(fmt::format("--loss-scale goes with --precision fp16-masters alone, not with {}", precision));
   }
-  if (finer_slices < 1 || finer_slices > kFinestSlices) {
-    return bad_input(fmt::format("--finer-slices must be from 1 to {}, got {}", kFinestSlices, finer_slices));
+  if (finer_slices < 1 || finer_slices > graph::kFinestSlices) {
+    return bad_input(fmt::format("--finer-slices must be from 1 to {}, got {}", graph::kFinestSlices, finer_slices));
   }
   options.finer_slices = finer_slices;
   options.threads = threads;
   return options;
 }
 
-}  // namespace sluice
+}  // namespace sluice::cli

@@ -22,7 +22,7 @@
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
 
-namespace sluice {
+namespace sluice::benchmarks {
 namespace {
 
 struct HostStepArguments {
@@ -35,22 +35,24 @@ struct HostStepArguments {
 
 constexpr int kFusedBytes = 28, kThreePassBytes = 40, kRoofBytes = 26;  // an element, read and written
 
-AdamStep usual_step() {
-  Attributes attributes;
+kernels::AdamStep usual_step() {
+  graph::Attributes attributes;
   attributes.momentum = 0.9F;
   attributes.beta2 = 0.999F;
   attributes.epsilon = 1e-8F;
-  StepContext context;
+  kernels::StepContext context;
   context.step = 9;
   context.learning_rate = 1e-3F;
-  AdamStep step = adam_step(attributes, context);
+  kernels::AdamStep step = kernels::adam_step(attributes, context);
   step.scale = 1.0F / 1024;
   return step;
 }
 
-void step_at_once(const AdamStep& step, const StepBuffers& b) {
-  const UpdateOperands<BFloat16> operands{b.w, b.gradient, b.moment1, b.moment2, b.w, b.moment1, b.moment2, b.half};
-  for_blocks(b.elements, [&](std::int64_t begin, std::int64_t end) { update_elements(step, operands, begin, end); });
+void step_at_once(const kernels::AdamStep& step, const StepBuffers& b) {
+  const kernels::UpdateOperands<kernels::BFloat16> operands{b.w, b.gradient, b.moment1, b.moment2,
+                                                            b.w, b.moment1,  b.moment2, b.half};
+  kernels::for_blocks(
+      b.elements, [&](std::int64_t begin, std::int64_t end) { kernels::update_elements(step, operands, begin, end); });
 }
 
 struct Spread {
@@ -97,7 +99,7 @@ Result<Row> measure(std::int64_t elements, const HostStepArguments& arguments) {
   Row row{.elements = elements, .seconds = {}};
   SLUICE_ASSIGN(row.same_bits, makes_same_bits(std::min<std::int64_t>(elements, 1'000'003), arguments.threads));
   SLUICE_ASSIGN(const StepBuffers buffers, StepBuffers::make(elements, true, arguments.threads));
-  const AdamStep step = usual_step();
+  const kernels::AdamStep step = usual_step();
   const auto run = [&](std::size_t contestant) {
     if (contestant == 0) step_at_once(step, buffers);
     if (contestant == 1) step_in_three_passes(step, buffers);
@@ -124,16 +126,16 @@ nlohmann::json json_of(const Row& row) {
 }
 
 Result<int> run(const HostStepArguments& arguments) {
-  TextTable table({{"elements", Align::kRight},
-                   {"fused ms", Align::kRight},
-                   {"GB/s", Align::kRight},
-                   {"three passes ms", Align::kRight},
-                   {"GB/s", Align::kRight},
-                   {"roof ms", Align::kRight},
-                   {"GB/s", Align::kRight},
-                   {"three passes / fused", Align::kRight},
-                   {"fused / roof", Align::kRight},
-                   {"bits", Align::kRight}});
+  report::TextTable table({{"elements", report::Align::kRight},
+                           {"fused ms", report::Align::kRight},
+                           {"GB/s", report::Align::kRight},
+                           {"three passes ms", report::Align::kRight},
+                           {"GB/s", report::Align::kRight},
+                           {"roof ms", report::Align::kRight},
+                           {"GB/s", report::Align::kRight},
+                           {"three passes / fused", report::Align::kRight},
+                           {"fused / roof", report::Align::kRight},
+                           {"bits", report::Align::kRight}});
   nlohmann::json rows = nlohmann::json::array();
   bool same = true;
   for (const std::int64_t elements : arguments.elements) {
@@ -150,8 +152,8 @@ Result<int> run(const HostStepArguments& arguments) {
   }
   fmt::print("{} threads, {} rounds\n{}", arguments.threads, arguments.rounds, table.text());
   if (!arguments.json.empty()) {
-    SLUICE_RETURN_IF_ERROR(
-        write_json_file(arguments.json, {{"run", run_record(host_machine(arguments.threads))}, {"rows", rows}}));
+    SLUICE_RETURN_IF_ERROR(report::write_json_file(
+        arguments.json, {{"run", report::run_record(memory::host_machine(arguments.threads))}, {"rows", rows}}));
   }
   return same ? 0 : 1;
 }
@@ -167,7 +169,7 @@ Result<int> serve(const HostStepArguments& arguments) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::benchmarks
 
 int main(int argc, char** argv) {
   sluice::HostStepArguments arguments;

@@ -7,7 +7,7 @@
 #include "sluice/kernels/bf16.hpp"
 #include "sluice/memory/arena.hpp"
 
-namespace sluice {
+namespace sluice::benchmarks {
 
 class StepBuffers {
  public:
@@ -18,12 +18,12 @@ class StepBuffers {
   float* w = nullptr;
   float* moment1 = nullptr;
   float* moment2 = nullptr;
-  BFloat16* gradient = nullptr;
-  BFloat16* half = nullptr;
+  kernels::BFloat16* gradient = nullptr;
+  kernels::BFloat16* half = nullptr;
   float* wide = nullptr;  // gradients in fp32, for passes that need them so
 
  private:
-  Arena arena_;
+  memory::Arena arena_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::benchmarks

@@ -7,11 +7,11 @@
 #include "benchmarks/host_step/step_buffers.hpp"
 #include "sluice/kernels/onednn/loops/optimizer_step.hpp"
 
-namespace sluice {
+namespace sluice::benchmarks {
 
-void step_in_three_passes(const AdamStep& step, const StepBuffers& buffers);
+void step_in_three_passes(const kernels::AdamStep& step, const StepBuffers& buffers);
 
 // No arithmetic to speak of: 4 streams read and 3 written, those that an Adam step reads and writes. What memory allows.
 void read_four_write_three(const StepBuffers& buffers);
 
-}  // namespace sluice
+}  // namespace sluice::benchmarks

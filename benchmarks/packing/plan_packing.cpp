@@ -25,7 +25,7 @@
 #include "sluice/report/text_table.hpp"
 #include "sluice/train/workload.hpp"
 
-namespace sluice {
+namespace sluice::benchmarks {
 namespace {
 
 constexpr double kNear = 1.005;    // of max-live
@@ -34,7 +34,7 @@ constexpr Bytes kPlenty = Bytes{1} << 50;
 constexpr int kRounds = 5;
 
 struct PackedTier {
-  TierId tier = 0;
+  memory::TierId tier = 0;
   Bytes max_live = 0;
   Bytes in_plan = 0;  // the arena that the plan asks for
   Bytes packed = 0;   // with max-live as the budget
@@ -51,33 +51,33 @@ struct PackedModel {
   std::vector<PackedTier> tiers;
 };
 
-PlanBuilder builder_of(const Graph& graph, const Machine& machine, const Plan& plan) {
-  PlanBuilder builder(graph, machine);
-  for (const Residency& each : plan.residencies) builder.add_residency(each.tensor, each.tier, each.ops);
-  for (const Migration& each : plan.migrations) {
+plan::PlanBuilder builder_of(const graph::Graph& graph, const memory::Machine& machine, const plan::Plan& plan) {
+  plan::PlanBuilder builder(graph, machine);
+  for (const plan::Residency& each : plan.residencies) builder.add_residency(each.tensor, each.tier, each.ops);
+  for (const plan::Migration& each : plan.migrations) {
     builder.add_migration(each.tensor, each.from, each.to, each.issue_after, each.needed_by);
   }
-  for (const Block& block : plan.blocks) builder.add_block(block.members);
+  for (const plan::Block& block : plan.blocks) builder.add_block(block.members);
   return builder;
 }
 
 // What packing comes to in `tier` when it has `budget` there and plenty elsewhere.
-PackingFailure pack(const PlanBuilder& builder, std::size_t tiers, TierId tier, Bytes budget) {
+plan::PackingFailure pack(const plan::PlanBuilder& builder, std::size_t tiers, memory::TierId tier, Bytes budget) {
   std::vector<Bytes> budgets(tiers, kPlenty);
   budgets[as_index(tier)] = budget;
-  PackingFailure failure;
-  const Result<Plan> plan = builder.finish(budgets, &failure);
+  plan::PackingFailure failure;
+  const Result<plan::Plan> plan = builder.finish(budgets, &failure);
   if (plan.ok()) failure = {tier, budget, plan->arena_bytes[as_index(tier)], 0};
   return failure;
 }
 
-PackedTier pack_tier(const PlanBuilder& builder, const Plan& plan, TierId tier) {
+PackedTier pack_tier(const plan::PlanBuilder& builder, const plan::Plan& plan, memory::TierId tier) {
   const std::size_t tiers = plan.arena_bytes.size();
   PackedTier packed{tier, pack(builder, tiers, tier, 0).bound, plan.arena_bytes[as_index(tier)], 0, 0};
   std::vector<Seconds> seconds;
   for (int round = 0; round < kRounds; ++round) {
     const std::clock_t begin = std::clock();
-    packed.packed = pack(builder, tiers, tier, align_up(packed.max_live, kBlockAlignment)).needed;
+    packed.packed = pack(builder, tiers, tier, align_up(packed.max_live, memory::kBlockAlignment)).needed;
     seconds.push_back(static_cast<Seconds>(std::clock() - begin) / CLOCKS_PER_SEC);
   }
   std::ranges::sort(seconds);
@@ -88,34 +88,34 @@ PackedTier pack_tier(const PlanBuilder& builder, const Plan& plan, TierId tier) 
 Result<PackedModel> pack_again(const std::string& file, const std::string& model, const std::string& batch) {
   PackedModel packed{model, {}, 0, 0, {}};
   SLUICE_ASSIGN(packed.batch, parse_integer(batch, 1));
-  WorkloadOptions options{.model = model};
+  train::WorkloadOptions options{.model = model};
   options.shape.batch = packed.batch;
-  SLUICE_ASSIGN(const Machine machine, make_machine({.threads = options.threads}));
-  SLUICE_ASSIGN(const Plan plan, read_plan(file));
-  SLUICE_ASSIGN(const Workload workload, build_workload(options));
+  SLUICE_ASSIGN(const memory::Machine machine, memory::make_machine({.threads = options.threads}));
+  SLUICE_ASSIGN(const plan::Plan plan, plan::read_plan(file));
+  SLUICE_ASSIGN(const train::Workload workload, train::build_workload(options));
   if (workload.graph().fingerprint() != plan.graph_fingerprint) {
     return bad_input(fmt::format("{} is no plan for {} with batch {}", file, model, batch));
   }
-  const PlanGraph step(workload.graph(), plan);
-  const PlanBuilder builder = builder_of(step.graph(), machine, plan);
+  const plan::PlanGraph step(workload.graph(), plan);
+  const plan::PlanBuilder builder = builder_of(step.graph(), machine, plan);
   packed.planner = plan.planner;
   packed.residencies = plan.residencies.size();
   for (std::size_t tier = 0; tier < plan.arena_bytes.size(); ++tier) {
-    if (plan.arena_bytes[tier] > 0) packed.tiers.push_back(pack_tier(builder, plan, static_cast<TierId>(tier)));
+    if (plan.arena_bytes[tier] > 0) packed.tiers.push_back(pack_tier(builder, plan, static_cast<memory::TierId>(tier)));
   }
   return packed;
 }
 
 void print(const std::vector<PackedModel>& models) {
-  TextTable table({{"model"},
-                   {"planner"},
-                   {"residencies", Align::kRight},
-                   {"tier", Align::kRight},
-                   {"max-live", Align::kRight},
-                   {"plan", Align::kRight},
-                   {"packed", Align::kRight},
-                   {"time", Align::kRight},
-                   {"near"}});
+  report::TextTable table({{"model"},
+                           {"planner"},
+                           {"residencies", report::Align::kRight},
+                           {"tier", report::Align::kRight},
+                           {"max-live", report::Align::kRight},
+                           {"plan", report::Align::kRight},
+                           {"packed", report::Align::kRight},
+                           {"time", report::Align::kRight},
+                           {"near"}});
   for (const PackedModel& each : models) {
     for (const PackedTier& tier : each.tiers) {
       table.add_row({fmt::format("{} b{}", each.model, each.batch), each.planner, std::to_string(each.residencies),
@@ -152,15 +152,16 @@ Result<int> run(std::span<char*> arguments) {
     SLUICE_ASSIGN(PackedModel packed, pack_again(arguments[i], arguments[i + 1], arguments[i + 2]));
     models.push_back(std::move(packed));
   }
-  SLUICE_ASSIGN(const Machine machine, make_machine({.threads = 1}));
+  SLUICE_ASSIGN(const memory::Machine machine, memory::make_machine({.threads = 1}));
   print(models);
-  SLUICE_RETURN_IF_ERROR(write_json_file(arguments[1], {{"run", run_record(machine)}, {"packings", to_json(models)}}));
+  SLUICE_RETURN_IF_ERROR(
+      report::write_json_file(arguments[1], {{"run", report::run_record(machine)}, {"packings", to_json(models)}}));
   const auto all_near = [](const PackedModel& each) { return std::ranges::all_of(each.tiers, &PackedTier::near); };
   return std::ranges::all_of(models, all_near) ? 0 : 1;
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::benchmarks
 
 int main(int argc, char** argv) {
   if (argc < 5 || (argc - 2) % 3 != 0) {

@@ -7,7 +7,7 @@
 #include <map>
 #include <sstream>
 
-namespace sluice::autotm {
+namespace sluice::benchmarks::autotm {
 namespace {
 
 using Row = std::map<std::string, std::string>;  // by column
@@ -42,10 +42,10 @@ std::vector<Bytes> bytes_of(const std::string& text) {
 }
 
 // Of `count` tensors: a list that ends with a scalar's empty shape ends with its separator.
-std::vector<Shape> shapes_of(const std::string& text, std::size_t count) {
-  std::vector<Shape> shapes;
+std::vector<graph::Shape> shapes_of(const std::string& text, std::size_t count) {
+  std::vector<graph::Shape> shapes;
   for (const std::string& part : split(text, ';')) {
-    Shape& shape = shapes.emplace_back();
+    graph::Shape& shape = shapes.emplace_back();
     for (const std::string& extent : split(part, 'x')) shape.push_back(std::stoll(extent));
     std::ranges::reverse(shape);
   }
@@ -57,7 +57,7 @@ Kernel described(const Row& row) {
   Kernel kernel{std::stoi(row.at("kernel_id")),   row.at("op"), bytes_of(row.at("input_bytes")),
                 bytes_of(row.at("output_bytes")), {},           {}};
   kernel.shapes = shapes_of(row.at("input_shapes"), kernel.inputs.size());
-  for (Shape& shape : shapes_of(row.at("output_shapes"), kernel.outputs.size())) {
+  for (graph::Shape& shape : shapes_of(row.at("output_shapes"), kernel.outputs.size())) {
     kernel.shapes.push_back(std::move(shape));
   }
   return kernel;
@@ -100,4 +100,4 @@ Result<std::vector<Kernel>> read_kernels(const std::string& folder) {
   }
 }
 
-}  // namespace sluice::autotm
+}  // namespace sluice::benchmarks::autotm

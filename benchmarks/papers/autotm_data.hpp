@@ -12,7 +12,7 @@
 #include "sluice/base/units.hpp"
 #include "sluice/graph/tensor.hpp"
 
-namespace sluice::autotm {
+namespace sluice::benchmarks::autotm {
 
 struct Placement {
   std::string locations;  // inputs, then outputs
@@ -24,7 +24,7 @@ struct Kernel {
   std::string op;
   std::vector<Bytes> inputs;
   std::vector<Bytes> outputs;
-  std::vector<Shape> shapes;          // of inputs, then outputs; dimensions in Sluice's order (graph/op.hpp)
+  std::vector<graph::Shape> shapes;   // of inputs, then outputs; dimensions in Sluice's order (graph/op.hpp)
   std::vector<Placement> placements;  // the first has everything in DRAM, the last the most in Optane
 };
 
@@ -32,4 +32,4 @@ struct Kernel {
 // kBadInput for a file that is missing or not such a table.
 Result<std::vector<Kernel>> read_kernels(const std::string& folder);
 
-}  // namespace sluice::autotm
+}  // namespace sluice::benchmarks::autotm

@@ -9,7 +9,7 @@
 #include "sluice/memory/presets.hpp"
 #include "sluice/profile/memory_time.hpp"
 
-namespace sluice::autotm {
+namespace sluice::benchmarks::autotm {
 namespace {
 
 constexpr int kCores = 24;
@@ -21,21 +21,23 @@ const KernelOp* find_op(const Kernel& kernel) {
   return found == kernel_ops().end() ? nullptr : &*found;
 }
 
-std::vector<CacheUse> uses_of(const Kernel& kernel, OpKind kind) {
-  std::vector<CacheUse> uses;
+std::vector<profile::CacheUse> uses_of(const Kernel& kernel, graph::OpKind kind) {
+  std::vector<profile::CacheUse> uses;
   for (const Bytes bytes : kernel.inputs) {
     // A slice reads no more than it writes.
-    const Bytes touched = kind == OpKind::kSlice ? std::min(bytes, kernel.outputs.front()) : bytes;
-    uses.push_back(
-        {.tensor = static_cast<TensorId>(uses.size()), .bytes = touched, .reads = true, .sweeps = read_sweeps(kind)});
+    const Bytes touched = kind == graph::OpKind::kSlice ? std::min(bytes, kernel.outputs.front()) : bytes;
+    uses.push_back({.tensor = static_cast<graph::TensorId>(uses.size()),
+                    .bytes = touched,
+                    .reads = true,
+                    .sweeps = graph::read_sweeps(kind)});
   }
   for (const Bytes bytes : kernel.outputs) {
-    uses.push_back({.tensor = static_cast<TensorId>(uses.size()), .bytes = bytes, .writes = true});
+    uses.push_back({.tensor = static_cast<graph::TensorId>(uses.size()), .bytes = bytes, .writes = true});
   }
   return uses;
 }
 
-double error_of(const Machine& machine, const Fit& fit, const Kernel& kernel) {
+double error_of(const memory::Machine& machine, const Fit& fit, const Kernel& kernel) {
   const Placement& slowest = kernel.placements.back();
   return std::abs(std::log(predict(machine, fit, kernel, slowest) / slowest.seconds));
 }
@@ -44,23 +46,24 @@ double error_of(const Machine& machine, const Fit& fit, const Kernel& kernel) {
 
 const std::vector<KernelOp>& kernel_ops() {
   static const std::vector<KernelOp> ops{
-      {"ConvolutionBias", OpKind::kConv2d, "convolution forward", true},
-      {"ConvolutionBackpropData", OpKind::kConv2dBackwardData, "convolution backward data", true},
-      {"ConvolutionBiasBackpropFiltersBias", OpKind::kConv2dBackwardWeights, "convolution backward filter", true},
-      {"BatchNormTrainingRelu", OpKind::kBatchNorm, "batch norm forward", true},
-      {"BatchNormTraining", OpKind::kBatchNorm, "batch norm forward", true},
-      {"BatchNormTrainingBackprop", OpKind::kBatchNormBackward, "batch norm backward", true},
-      {"Add", OpKind::kAdd, "add", true},
-      {"Relu", OpKind::kRelu, "ReLU, both ways", true},
-      {"ReluBackprop", OpKind::kReluBackward, "ReLU, both ways", true},
-      {"Concat", OpKind::kConcat, "concat", true},
-      {"Slice", OpKind::kSlice, "slice"},
-      {"ConvertLayout", OpKind::kReorder, "layout change"},
-      {"MatmulBias", OpKind::kDense, "product"},
-      {"MaxPoolWithIndices", OpKind::kMaxPool, "pooling, both ways"},
-      {"MaxPoolWithIndicesBackprop", OpKind::kMaxPoolBackward, "pooling, both ways"},
-      {"AvgPool", OpKind::kAvgPool, "pooling, both ways"},
-      {"AvgPoolBackprop", OpKind::kAvgPoolBackward, "pooling, both ways"},
+      {"ConvolutionBias", graph::OpKind::kConv2d, "convolution forward", true},
+      {"ConvolutionBackpropData", graph::OpKind::kConv2dBackwardData, "convolution backward data", true},
+      {"ConvolutionBiasBackpropFiltersBias", graph::OpKind::kConv2dBackwardWeights, "convolution backward filter",
+       true},
+      {"BatchNormTrainingRelu", graph::OpKind::kBatchNorm, "batch norm forward", true},
+      {"BatchNormTraining", graph::OpKind::kBatchNorm, "batch norm forward", true},
+      {"BatchNormTrainingBackprop", graph::OpKind::kBatchNormBackward, "batch norm backward", true},
+      {"Add", graph::OpKind::kAdd, "add", true},
+      {"Relu", graph::OpKind::kRelu, "ReLU, both ways", true},
+      {"ReluBackprop", graph::OpKind::kReluBackward, "ReLU, both ways", true},
+      {"Concat", graph::OpKind::kConcat, "concat", true},
+      {"Slice", graph::OpKind::kSlice, "slice"},
+      {"ConvertLayout", graph::OpKind::kReorder, "layout change"},
+      {"MatmulBias", graph::OpKind::kDense, "product"},
+      {"MaxPoolWithIndices", graph::OpKind::kMaxPool, "pooling, both ways"},
+      {"MaxPoolWithIndicesBackprop", graph::OpKind::kMaxPoolBackward, "pooling, both ways"},
+      {"AvgPool", graph::OpKind::kAvgPool, "pooling, both ways"},
+      {"AvgPoolBackprop", graph::OpKind::kAvgPoolBackward, "pooling, both ways"},
   };
   return ops;
 }
@@ -76,31 +79,32 @@ std::vector<KernelKind> by_kind(const std::vector<Kernel>& kernels) {
   return kinds;
 }
 
-Machine autotm_machine() {
-  Machine machine = make_machine({.threads = kCores, .slow = {{"optane"}}}).value();
+memory::Machine autotm_machine() {
+  memory::Machine machine = memory::make_machine({.threads = kCores, .slow = {{"optane"}}}).value();
   machine.cpu = "one socket of AutoTM's Cascade Lake server, 24 cores";
   machine.cache_bytes = kCaches;
-  machine.tiers[kFastTier].read_bandwidth = machine.tiers[kFastTier].write_bandwidth = kDram;
+  machine.tiers[memory::kFastTier].read_bandwidth = machine.tiers[memory::kFastTier].write_bandwidth = kDram;
   return machine;
 }
 
-Seconds predict(const Machine& machine, const Fit& fit, const Kernel& kernel, const Placement& placement) {
+Seconds predict(const memory::Machine& machine, const Fit& fit, const Kernel& kernel, const Placement& placement) {
   const KernelOp* op = find_op(kernel);
-  CacheModel cache(static_cast<Bytes>(fit.usable_caches * static_cast<double>(machine.cache_bytes)));
-  const std::vector<CacheUse> uses = uses_of(kernel, op == nullptr ? OpKind::kReshape : op->kind);
+  profile::CacheModel cache(static_cast<Bytes>(fit.usable_caches * static_cast<double>(machine.cache_bytes)));
+  const std::vector<profile::CacheUse> uses = uses_of(kernel, op == nullptr ? graph::OpKind::kReshape : op->kind);
   const std::size_t record = cache.run(uses);
-  MemoryTraffic traffic;
+  profile::MemoryTraffic traffic;
   int outputs = 0;
   for (std::size_t i = 0; i < uses.size(); ++i) {
     if (placement.locations.at(i) != 'P') continue;
     traffic += cache.traffic(record + i);
     outputs += uses[i].writes ? 1 : 0;
   }
-  const MemorySeconds slow = memory_seconds(machine.tier(1), machine.tier(kFastTier), machine.threads, traffic);
-  return op_seconds_with(kernel.placements.front().seconds, slow) + outputs * fit.per_output;
+  const profile::MemorySeconds slow =
+      profile::memory_seconds(machine.tier(1), machine.tier(memory::kFastTier), machine.threads, traffic);
+  return profile::op_seconds_with(kernel.placements.front().seconds, slow) + outputs * fit.per_output;
 }
 
-double distance(const Machine& machine, const Fit& fit, const std::vector<KernelKind>& kinds) {
+double distance(const memory::Machine& machine, const Fit& fit, const std::vector<KernelKind>& kinds) {
   double sum = 0;
   for (const KernelKind& kind : kinds) {
     if (!kind.in_bar) continue;
@@ -111,7 +115,7 @@ double distance(const Machine& machine, const Fit& fit, const std::vector<Kernel
   return sum;
 }
 
-Fit fit_to(const Machine& machine, const std::vector<Kernel>& kernels) {
+Fit fit_to(const memory::Machine& machine, const std::vector<Kernel>& kernels) {
   const std::vector<KernelKind> kinds = by_kind(kernels);
   Fit best;
   double least = std::numeric_limits<double>::infinity();
@@ -135,4 +139,4 @@ std::vector<Kernel> half_of(const std::vector<Kernel>& kernels, bool even) {
   return half;
 }
 
-}  // namespace sluice::autotm
+}  // namespace sluice::benchmarks::autotm

@@ -20,7 +20,7 @@
 #include "sluice/graph/op.hpp"
 #include "sluice/memory/machine.hpp"
 
-namespace sluice::autotm {
+namespace sluice::benchmarks::autotm {
 
 struct Fit {
   double usable_caches = 0;
@@ -30,7 +30,7 @@ struct Fit {
 // One of AutoTM's ops (nGraph's name), and the kind under which it is counted: few kernels are counted with their kin.
 struct KernelOp {
   std::string op;
-  OpKind kind;  // whose sweeps it makes
+  graph::OpKind kind;  // whose sweeps it makes
   std::string counted_as;
   bool in_bar = false;  // among those that must be met within 1.5 times
 };
@@ -44,19 +44,19 @@ struct KernelKind {
 // In the order of kernel_ops(); kinds without a kernel are left out.
 std::vector<KernelKind> by_kind(const std::vector<Kernel>& kernels);
 
-Machine autotm_machine();
+memory::Machine autotm_machine();
 
 // `placement` of the kernel, predicted from its time with everything in DRAM.
-Seconds predict(const Machine& machine, const Fit& fit, const Kernel& kernel, const Placement& placement);
+Seconds predict(const memory::Machine& machine, const Fit& fit, const Kernel& kernel, const Placement& placement);
 
 // How far predictions are from measurements: means of |log(predicted / measured)| with the most in Optane, added over
 // the kinds in the bar.
-double distance(const Machine& machine, const Fit& fit, const std::vector<KernelKind>& kinds);
+double distance(const memory::Machine& machine, const Fit& fit, const std::vector<KernelKind>& kinds);
 
 // The least distant of a grid.
-Fit fit_to(const Machine& machine, const std::vector<Kernel>& kernels);
+Fit fit_to(const memory::Machine& machine, const std::vector<Kernel>& kernels);
 
 // The kernels with an even or an odd number.
 std::vector<Kernel> half_of(const std::vector<Kernel>& kernels, bool even);
 
-}  // namespace sluice::autotm
+}  // namespace sluice::benchmarks::autotm

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace sluice::autotm {
+namespace sluice::benchmarks::autotm {
 namespace {
 
 constexpr Fit kFit{0.12, 240e-6};  // docs/results/autotm.md, emulation_autotm
@@ -19,7 +19,7 @@ double median(std::vector<double> values) {
 TEST(AutotmKernels, AreMetWithinOneAndAHalfTimesByKind) {
   const auto kernels = read_kernels(SLUICE_TESTDATA);
   ASSERT_TRUE(kernels.ok()) << kernels.error().message;
-  const Machine machine = autotm_machine();
+  const memory::Machine machine = autotm_machine();
   int kinds = 0;
   for (const KernelKind& kind : by_kind(*kernels)) {
     std::vector<double> measured, predicted;
@@ -54,4 +54,4 @@ TEST(AutotmKernels, AFolderWithoutTablesIsAnError) {
 }
 
 }  // namespace
-}  // namespace sluice::autotm
+}  // namespace sluice::benchmarks::autotm

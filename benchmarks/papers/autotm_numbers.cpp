@@ -23,7 +23,7 @@
 #include "sluice/train/progress.hpp"
 #include "sluice/train/workload.hpp"
 
-namespace sluice::autotm {
+namespace sluice::benchmarks::autotm {
 namespace {
 
 using nlohmann::json;
@@ -39,11 +39,11 @@ struct NumbersArguments {
 
 json fit_json(const Fit& fit) { return {{"usable_caches", fit.usable_caches}, {"seconds_per_output", fit.per_output}}; }
 
-json machine_json(const Machine& machine) {
-  const Tier& optane = machine.tier(kFastTier + 1);
+json machine_json(const memory::Machine& machine) {
+  const memory::Tier& optane = machine.tier(memory::kFastTier + 1);
   return {{"cpu", machine.cpu},
           {"cache_bytes", machine.cache_bytes},
-          {"dram_bandwidth", machine.tier(kFastTier).read_bandwidth},
+          {"dram_bandwidth", machine.tier(memory::kFastTier).read_bandwidth},
           {"read_bandwidth", optane.read_bandwidth},
           {"write_bandwidth", optane.write_bandwidth},
           {"granule", optane.granule},
@@ -53,7 +53,7 @@ json machine_json(const Machine& machine) {
 }
 
 // Placements: the one with everything in DRAM first, the one with the most in Optane last.
-json kernel_json(const Machine& machine, const Fit& fit, const KernelKind& kind, const Kernel& kernel) {
+json kernel_json(const memory::Machine& machine, const Fit& fit, const KernelKind& kind, const Kernel& kernel) {
   json measured = json::array(), predicted = json::array();
   for (const Placement& each : kernel.placements) {
     measured.push_back(each.seconds);
@@ -69,7 +69,7 @@ json kernel_json(const Machine& machine, const Fit& fit, const KernelKind& kind,
 
 Status write_kernels(const NumbersArguments& arguments) {
   SLUICE_ASSIGN(const std::vector<Kernel> kernels, read_kernels(arguments.folder));
-  const Machine machine = autotm_machine();
+  const memory::Machine machine = autotm_machine();
   const std::vector<Kernel> fitted = half_of(kernels, true);
   const Fit fit = fit_to(machine, fitted);
   json document{{"machine", machine_json(machine)}, {"fit", fit_json(fit)}, {"kernels_fitted", fitted.size()}};
@@ -77,7 +77,7 @@ Status write_kernels(const NumbersArguments& arguments) {
   for (const KernelKind& kind : by_kind(half_of(kernels, false))) {
     for (const Kernel& kernel : kind.kernels) document["kernels"].push_back(kernel_json(machine, fit, kind, kernel));
   }
-  return write_json_file(arguments.json, document);
+  return report::write_json_file(arguments.json, document);
 }
 
 // 8:1 is a ninth of what everything takes in DRAM, as in AutoTM's section 5.3.
@@ -90,38 +90,39 @@ Result<double> share_of(const std::string& ratio) {
   return static_cast<double>(dram) / (pmm + dram);
 }
 
-Result<Workload> whole_ops(const std::string& model, const Machine& machine) {
-  Workload workload;
+Result<train::Workload> whole_ops(const std::string& model, const memory::Machine& machine) {
+  train::Workload workload;
   workload.options.model = model;
   workload.options.shape.batch = kBatch;
-  workload.options.optimizer.recompute = Recompute::kNothing;
+  workload.options.optimizer.recompute = graph::Recompute::kNothing;
   workload.options.threads = machine.threads;
-  SLUICE_ASSIGN(ForwardModel forward, build_forward(workload.options));
+  SLUICE_ASSIGN(train::ForwardModel forward, train::build_forward(workload.options));
   workload.forward = std::move(forward.graph);
-  const Graph logical = build_training_graph(fold(workload.forward), workload.options.optimizer);
+  const graph::Graph logical = graph::build_training_graph(graph::fold(workload.forward), workload.options.optimizer);
   workload.logical_fingerprint = logical.fingerprint();
-  SLUICE_ASSIGN(workload.compiled, compile_for(logical, {{machine.threads, workload.options.backend}}));
+  SLUICE_ASSIGN(workload.compiled, kernels::compile_for(logical, {{machine.threads, workload.options.backend}}));
   return workload;
 }
 
 // Slowdown of every operand in Optane.
-double only_pmm(const Graph& graph, const Profile& profile, const Machine& machine) {
-  const CostModel costs(graph, profile, machine);
+double only_pmm(const graph::Graph& graph, const profile::Profile& profile, const memory::Machine& machine) {
+  const profile::CostModel costs(graph, profile, machine);
   Seconds seconds = 0;
-  for (OpIndex index = 0; index < graph.op_count(); ++index) {
-    const Op& op = graph.op(index);
-    seconds += costs.op_seconds(index, std::vector<TierId>(op.inputs.size() + op.outputs.size(), kFastTier + 1));
+  for (graph::OpIndex index = 0; index < graph.op_count(); ++index) {
+    const graph::Op& op = graph.op(index);
+    seconds += costs.op_seconds(
+        index, std::vector<memory::TierId>(op.inputs.size() + op.outputs.size(), memory::kFastTier + 1));
   }
   return seconds / costs.compute_seconds();
 }
 
 // The operands of the largest forward convolution.
-Bytes largest_convolution(const Graph& graph) {
+Bytes largest_convolution(const graph::Graph& graph) {
   Bytes largest = 0;
-  for (const Op& op : graph.ops()) {
-    if (op.kind != OpKind::kConv2d) continue;
+  for (const graph::Op& op : graph.ops()) {
+    if (op.kind != graph::OpKind::kConv2d) continue;
     Bytes bytes = 0;
-    for (const TensorId id : distinct_operands(op)) bytes += graph.tensor(id).bytes;
+    for (const graph::TensorId id : graph::distinct_operands(op)) bytes += graph.tensor(id).bytes;
     largest = std::max(largest, bytes);
   }
   return largest;
@@ -151,18 +152,18 @@ class Figures {
     for (const std::string& model : arguments_.models) {
       SLUICE_ASSIGN(json swept, numbers_of(model));
       document["models"].push_back(std::move(swept));
-      SLUICE_RETURN_IF_ERROR(write_json_file(arguments_.json, document));
+      SLUICE_RETURN_IF_ERROR(report::write_json_file(arguments_.json, document));
     }
     return {};
   }
 
  private:
   Result<json> numbers_of(const std::string& model) {
-    const Machine machine = published_machine();
-    SLUICE_ASSIGN(const Workload workload, whole_ops(model, machine));
+    const memory::Machine machine = published_machine();
+    SLUICE_ASSIGN(const train::Workload workload, whole_ops(model, machine));
     const PublishedProfile published = published_profile(workload.graph(), machine, table_);
-    BudgetSweep sweep(workload, machine, published.profile);
-    SweptModel swept = sweep.begin(model);
+    experiment::BudgetSweep sweep(workload, machine, published.profile);
+    experiment::SweptModel swept = sweep.begin(model);
     for (const std::string& ratio : arguments_.ratios) {
       SLUICE_ASSIGN(const double share, share_of(ratio));
       for (const std::string& planner : arguments_.planners) {
@@ -170,8 +171,8 @@ class Figures {
         swept.points.push_back(sweep.predict(planner, MemorySize{share}.resolve(swept.whole)));
       }
     }
-    json numbers = sweep_json({&swept, 1}).front();
-    numbers["graph"] = describe_graph(workload.graph());
+    json numbers = report::sweep_json({&swept, 1}).front();
+    numbers["graph"] = report::describe_graph(workload.graph());
     numbers["ratios"] = arguments_.ratios;  // of the points: by ratio, then by planner
     numbers["kinds"] = coverage_json(published);
     numbers["only_pmm_slowdown"] = only_pmm(workload.graph(), published.profile, machine);
@@ -186,16 +187,16 @@ class Figures {
 
   const NumbersArguments& arguments_;
   const KernelTable& table_;
-  ProgressLine progress_{"planning"};
+  train::ProgressLine progress_{"planning"};
   std::int64_t done_ = 0;
 };
 
 Status write_figures(const NumbersArguments& arguments) {
   SLUICE_ASSIGN(std::vector<Kernel> kernels, read_kernels(arguments.folder));
   if (kernels.empty()) return bad_input(fmt::format("no kernel with a time in DRAM in '{}'", arguments.folder));
-  const Machine rule = autotm_machine(), machine = published_machine();
+  const memory::Machine rule = autotm_machine(), machine = published_machine();
   const Fit fit = fit_to(rule, kernels);
-  json document{{"run", run_record(machine)},
+  json document{{"run", report::run_record(machine)},
                 {"times", "simulated from published kernel times"},
                 {"machine", machine_json(machine)},
                 {"fit", fit_json(fit)},
@@ -204,7 +205,7 @@ Status write_figures(const NumbersArguments& arguments) {
 }
 
 }  // namespace
-}  // namespace sluice::autotm
+}  // namespace sluice::benchmarks::autotm
 
 int main(int argc, char** argv) {
   sluice::autotm::NumbersArguments arguments;

@@ -3,27 +3,27 @@
 #include <algorithm>
 #include <array>
 
-namespace sluice::autotm {
+namespace sluice::benchmarks::autotm {
 namespace {
 
 using Parts = std::vector<KernelPart>;
 
-PartOperand inside(Shape shape) { return {kInside, std::move(shape)}; }
+PartOperand inside(graph::Shape shape) { return {kInside, std::move(shape)}; }
 
 class Operands {
  public:
-  Operands(const Graph& graph, const Op& op) : graph_(graph), op_(op) {}
+  Operands(const graph::Graph& graph, const graph::Op& op) : graph_(graph), op_(op) {}
 
   PartOperand in(std::size_t i) const { return whole(op_.inputs.at(i)); }
   PartOperand out(std::size_t i) const { return whole(op_.outputs.at(i)); }
 
   // Where the op has none: inside it.
-  PartOperand in_or(std::size_t i, Shape shape) const {
+  PartOperand in_or(std::size_t i, graph::Shape shape) const {
     return i < op_.inputs.size() ? in(i) : inside(std::move(shape));
   }
-  PartOperand out_or(std::size_t i, Shape shape) const { return has_out(i) ? out(i) : inside(std::move(shape)); }
+  PartOperand out_or(std::size_t i, graph::Shape shape) const { return has_out(i) ? out(i) : inside(std::move(shape)); }
   bool has_out(std::size_t i) const {
-    return i < op_.outputs.size() && graph_.tensor(op_.outputs[i]).role != Role::kWorkspace;
+    return i < op_.outputs.size() && graph_.tensor(op_.outputs[i]).role != graph::Role::kWorkspace;
   }
 
   // One of the two rows of [2, C].
@@ -31,15 +31,15 @@ class Operands {
 
   std::vector<PartOperand> ins() const {
     std::vector<PartOperand> all;
-    for (const TensorId id : op_.inputs) all.push_back(whole(id));
+    for (const graph::TensorId id : op_.inputs) all.push_back(whole(id));
     return all;
   }
 
  private:
-  PartOperand whole(TensorId id) const { return {id, graph_.tensor(id).shape}; }
+  PartOperand whole(graph::TensorId id) const { return {id, graph_.tensor(id).shape}; }
 
-  const Graph& graph_;
-  const Op& op_;
+  const graph::Graph& graph_;
+  const graph::Op& op_;
 };
 
 KernelPart convolution(const Operands& of) {
@@ -51,10 +51,10 @@ KernelPart convolution_weights(const Operands& of) {
       {"ConvolutionBiasBackpropFiltersBias"}, {of.in(0), of.in(1)}, {of.out(0), of.out_or(1, {of.out(0).shape.at(0)})}};
 }
 
-Parts batch_norm(const Op& op, const Operands& of) {
+Parts batch_norm(const graph::Op& op, const Operands& of) {
   const PartOperand scale = Operands::row_of(of.in(1)), mean = Operands::row_of(of.out(1));
   const bool with_residual = op.inputs.size() > 3;
-  const bool with_relu = op.attributes.activation != Activation::kNone;
+  const bool with_relu = op.attributes.activation != graph::Activation::kNone;
   const PartOperand y = of.out(0);
   if (!with_residual) {
     const std::string_view plain = "BatchNormTraining", fused = "BatchNormTrainingRelu";
@@ -67,12 +67,12 @@ Parts batch_norm(const Op& op, const Operands& of) {
   return parts;
 }
 
-Parts batch_norm_backward(const Op& op, const Operands& of) {
+Parts batch_norm_backward(const graph::Op& op, const Operands& of) {
   const PartOperand scale = Operands::row_of(of.in(2)), mean = Operands::row_of(of.in(3));
   const PartOperand x = of.in(0);
   PartOperand dy = of.in(1);
   Parts parts;
-  if (op.attributes.activation != Activation::kNone) {
+  if (op.attributes.activation != graph::Activation::kNone) {
     parts.push_back({{"ReluBackprop"}, {x, dy}, {inside(dy.shape)}});
     dy = inside(dy.shape);
   }
@@ -81,8 +81,8 @@ Parts batch_norm_backward(const Op& op, const Operands& of) {
   return parts;
 }
 
-Parts add(const Op& op, const Operands& of) {
-  if (op.attributes.activation == Activation::kNone) return {{{"Add"}, {of.in(0), of.in(1)}, {of.out(0)}}};
+Parts add(const graph::Op& op, const Operands& of) {
+  if (op.attributes.activation == graph::Activation::kNone) return {{{"Add"}, {of.in(0), of.in(1)}, {of.out(0)}}};
   const PartOperand sum = inside(of.out(0).shape);
   return {{{"Add"}, {of.in(0), of.in(1)}, {sum}}, {{"Relu"}, {sum}, {of.out(0)}}};
 }
@@ -100,24 +100,24 @@ Parts sgd_update(const Operands& of) {
 
 // Kinds that one kernel does, with the operands that the kind has.
 struct OneKernel {
-  OpKind kind;
+  graph::OpKind kind;
   std::string_view kernel;
   std::size_t outputs = 1;
 };
 constexpr std::array kOneKernel{
-    OneKernel{OpKind::kRelu, "Relu"},
-    OneKernel{OpKind::kReluBackward, "ReluBackprop"},
-    OneKernel{OpKind::kConcat, "Concat"},
-    OneKernel{OpKind::kSlice, "Slice"},
-    OneKernel{OpKind::kMaxPool, "MaxPoolWithIndices", 2},
-    OneKernel{OpKind::kAvgPool, "AvgPool"},
-    OneKernel{OpKind::kAvgPoolBackward, "AvgPoolBackprop"},
-    OneKernel{OpKind::kDense, "MatmulBias"},
-    OneKernel{OpKind::kDenseBackwardData, "MatmulBias"},
-    OneKernel{OpKind::kReorder, "ConvertLayout"},
+    OneKernel{graph::OpKind::kRelu, "Relu"},
+    OneKernel{graph::OpKind::kReluBackward, "ReluBackprop"},
+    OneKernel{graph::OpKind::kConcat, "Concat"},
+    OneKernel{graph::OpKind::kSlice, "Slice"},
+    OneKernel{graph::OpKind::kMaxPool, "MaxPoolWithIndices", 2},
+    OneKernel{graph::OpKind::kAvgPool, "AvgPool"},
+    OneKernel{graph::OpKind::kAvgPoolBackward, "AvgPoolBackprop"},
+    OneKernel{graph::OpKind::kDense, "MatmulBias"},
+    OneKernel{graph::OpKind::kDenseBackwardData, "MatmulBias"},
+    OneKernel{graph::OpKind::kReorder, "ConvertLayout"},
 };
 
-Parts one_kernel(const Op& op, const Operands& of) {
+Parts one_kernel(const graph::Op& op, const Operands& of) {
   const auto* const found = std::ranges::find(kOneKernel, op.kind, &OneKernel::kind);
   if (found == kOneKernel.end()) return {};
   KernelPart part{{found->kernel}, of.ins(), {}};
@@ -127,32 +127,32 @@ Parts one_kernel(const Op& op, const Operands& of) {
 
 }  // namespace
 
-Parts parts_of(const Graph& graph, const Op& op) {
+Parts parts_of(const graph::Graph& graph, const graph::Op& op) {
   const Operands of(graph, op);
   switch (op.kind) {
-    case OpKind::kConv2d:
+    case graph::OpKind::kConv2d:
       return {convolution(of)};
-    case OpKind::kConv2dBackwardData:
+    case graph::OpKind::kConv2dBackwardData:
       return {{{"ConvolutionBackpropData"}, {of.in(1), of.in(0)}, {of.out(0)}}};
-    case OpKind::kConv2dBackwardWeights:
+    case graph::OpKind::kConv2dBackwardWeights:
       return {convolution_weights(of)};
-    case OpKind::kBatchNorm:
+    case graph::OpKind::kBatchNorm:
       return batch_norm(op, of);
-    case OpKind::kBatchNormBackward:
+    case graph::OpKind::kBatchNormBackward:
       return batch_norm_backward(op, of);
-    case OpKind::kAdd:
+    case graph::OpKind::kAdd:
       return add(op, of);
-    case OpKind::kMaxPoolBackward:  // nGraph's has the forward input, too, and looks only at its shape
+    case graph::OpKind::kMaxPoolBackward:  // nGraph's has the forward input, too, and looks only at its shape
       return {{{"MaxPoolWithIndicesBackprop"}, {inside(of.out(0).shape), of.in(0), of.in(1)}, {of.out(0)}}};
-    case OpKind::kDenseBackwardWeights:
+    case graph::OpKind::kDenseBackwardWeights:
       return dense_weights(of);
-    case OpKind::kSoftmaxCrossEntropy:
+    case graph::OpKind::kSoftmaxCrossEntropy:
       return {{{"Softmax"}, {of.in(0)}, {of.out(1)}}};
-    case OpKind::kSgdUpdate:
+    case graph::OpKind::kSgdUpdate:
       return sgd_update(of);
     default:
       return one_kernel(op, of);
   }
 }
 
-}  // namespace sluice::autotm
+}  // namespace sluice::benchmarks::autotm

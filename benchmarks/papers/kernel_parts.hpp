@@ -17,13 +17,13 @@
 
 #include "sluice/graph/graph.hpp"
 
-namespace sluice::autotm {
+namespace sluice::benchmarks::autotm {
 
-inline constexpr TensorId kInside = -1;  // no tensor of the graph: always in DRAM
+inline constexpr graph::TensorId kInside = -1;  // no tensor of the graph: always in DRAM
 
 struct PartOperand {
-  TensorId tensor = kInside;
-  Shape shape;  // as the kernel sees it, all of 4 bytes an element
+  graph::TensorId tensor = kInside;
+  graph::Shape shape;  // as the kernel sees it, all of 4 bytes an element
 };
 
 struct KernelPart {
@@ -33,6 +33,6 @@ struct KernelPart {
 };
 
 // `op` of `graph`, logical or executable. In the order in which they run.
-std::vector<KernelPart> parts_of(const Graph& graph, const Op& op);
+std::vector<KernelPart> parts_of(const graph::Graph& graph, const graph::Op& op);
 
-}  // namespace sluice::autotm
+}  // namespace sluice::benchmarks::autotm

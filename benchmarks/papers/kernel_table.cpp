@@ -5,20 +5,20 @@
 #include <cmath>
 #include <numeric>
 
-namespace sluice::autotm {
+namespace sluice::benchmarks::autotm {
 namespace {
 
 constexpr Bytes kElementBytes = 4;
 
-std::vector<Shape> shapes_of(const KernelPart& part) {
-  std::vector<Shape> shapes;
+std::vector<graph::Shape> shapes_of(const KernelPart& part) {
+  std::vector<graph::Shape> shapes;
   for (const auto* operands : {&part.inputs, &part.outputs}) {
     for (const PartOperand& each : *operands) shapes.push_back(each.shape);
   }
   return shapes;
 }
 
-Bytes bytes_of(const Shape& shape) { return kElementBytes * element_count(shape); }
+Bytes bytes_of(const graph::Shape& shape) { return kElementBytes * graph::element_count(shape); }
 
 std::vector<Bytes> bytes_of(const std::vector<PartOperand>& operands) {
   std::vector<Bytes> bytes;
@@ -38,15 +38,15 @@ constexpr std::array kConvolutions{Convolution{"ConvolutionBias", 1, 3}, Convolu
                                    Convolution{"ConvolutionBiasBackpropFiltersBias", 2, 1}};
 
 // FLOPs of a convolution, else bytes.
-double work_of(std::string_view op, const std::vector<Shape>& shapes) {
+double work_of(std::string_view op, const std::vector<graph::Shape>& shapes) {
   const auto* const found = std::ranges::find(kConvolutions, op, &Convolution::op);
   if (found != kConvolutions.end()) {
-    const Shape& weights = shapes.at(found->weights);
-    const auto products = static_cast<double>(element_count(weights) / weights.at(0));
-    return 2 * products * static_cast<double>(element_count(shapes.at(found->result)));
+    const graph::Shape& weights = shapes.at(found->weights);
+    const auto products = static_cast<double>(graph::element_count(weights) / weights.at(0));
+    return 2 * products * static_cast<double>(graph::element_count(shapes.at(found->result)));
   }
   Bytes bytes = 0;
-  for (const Shape& shape : shapes) bytes += bytes_of(shape);
+  for (const graph::Shape& shape : shapes) bytes += bytes_of(shape);
   return static_cast<double>(bytes);
 }
 
@@ -84,7 +84,7 @@ bool is_published(const Kernel& kernel, const std::string& locations) {
   return std::ranges::find(kernel.placements, locations, &Placement::locations) != kernel.placements.end();
 }
 
-KernelTable::KernelTable(std::vector<Kernel> kernels, Machine machine, Fit fit)
+KernelTable::KernelTable(std::vector<Kernel> kernels, memory::Machine machine, Fit fit)
     : kernels_(std::move(kernels)), machine_(std::move(machine)), fit_(fit) {
   SLUICE_CHECK(!kernels_.empty(), "a table of kernels has at least one");
   std::vector<double> by_byte;
@@ -97,7 +97,7 @@ KernelTable::KernelTable(std::vector<Kernel> kernels, Machine machine, Fit fit)
 
 const Kernel* KernelTable::published(const KernelPart& part) const {
   const std::vector<Bytes> inputs = bytes_of(part.inputs), outputs = bytes_of(part.outputs);
-  const std::vector<Shape> shapes = shapes_of(part);
+  const std::vector<graph::Shape> shapes = shapes_of(part);
   const Kernel* of_equal_bytes = nullptr;
   for (const std::string_view op : part.ops) {
     for (const Kernel& kernel : kernels_) {
@@ -144,4 +144,4 @@ Seconds KernelTable::seconds(const Kernel& kernel, const std::string& locations)
   return nearest->seconds + std::max(0.0, more);
 }
 
-}  // namespace sluice::autotm
+}  // namespace sluice::benchmarks::autotm

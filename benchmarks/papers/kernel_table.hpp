@@ -16,7 +16,7 @@
 #include "benchmarks/papers/autotm_model.hpp"
 #include "benchmarks/papers/kernel_parts.hpp"
 
-namespace sluice::autotm {
+namespace sluice::benchmarks::autotm {
 
 enum class Origin { kPublished, kScaled, kGuessed };
 
@@ -28,7 +28,7 @@ struct TimedKernel {
 class KernelTable {
  public:
   // At least one kernel; each has a time with everything in DRAM (read_kernels()).
-  KernelTable(std::vector<Kernel> kernels, Machine machine, Fit fit);
+  KernelTable(std::vector<Kernel> kernels, memory::Machine machine, Fit fit);
 
   TimedKernel find(const KernelPart& part) const;
 
@@ -40,7 +40,7 @@ class KernelTable {
   const Kernel* nearest(const KernelPart& part) const;
 
   std::vector<Kernel> kernels_;
-  Machine machine_;
+  memory::Machine machine_;
   Fit fit_;
   double median_seconds_per_byte_ = 0;
 };
@@ -48,4 +48,4 @@ class KernelTable {
 // Whether exactly these locations were timed.
 bool is_published(const Kernel& kernel, const std::string& locations);
 
-}  // namespace sluice::autotm
+}  // namespace sluice::benchmarks::autotm

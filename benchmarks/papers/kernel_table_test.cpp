@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sluice::autotm {
+namespace sluice::benchmarks::autotm {
 namespace {
 
 constexpr Fit kTableFit{0.12, 240e-6};
@@ -11,20 +11,20 @@ class MadeKernels : public ::testing::Test {
  protected:
   KernelTable table{read_kernels(SLUICE_TESTDATA "/made_kernels").value(), autotm_machine(), kTableFit};
 
-  static KernelPart convolution(Shape weights, std::int64_t pixels) {
+  static KernelPart convolution(graph::Shape weights, std::int64_t pixels) {
     return {{"ConvolutionBias"},
             {{0, {2, 4, pixels, pixels}}, {1, std::move(weights)}, {kInside, {8}}},
             {{2, {2, 8, pixels, pixels}}}};
   }
-  static KernelPart relu(Shape shape) { return {{"Relu"}, {{0, shape}}, {{1, shape}}}; }
+  static KernelPart relu(graph::Shape shape) { return {{"Relu"}, {{0, shape}}, {{1, shape}}}; }
 };
 
 TEST_F(MadeKernels, AreReadWithTheirShapes) {
   const auto kernels = read_kernels(SLUICE_TESTDATA "/made_kernels");
   ASSERT_TRUE(kernels.ok()) << kernels.error().message;
   ASSERT_EQ(kernels->size(), 7U);  // the one of 0 us has no ratio
-  EXPECT_EQ(kernels->front().shapes, (std::vector<Shape>{{2, 4, 8, 8}, {8, 4, 1, 7}, {8}, {2, 8, 8, 8}}));
-  EXPECT_EQ(kernels->back().shapes, (std::vector<Shape>{{}, {}, {}}));
+  EXPECT_EQ(kernels->front().shapes, (std::vector<graph::Shape>{{2, 4, 8, 8}, {8, 4, 1, 7}, {8}, {2, 8, 8, 8}}));
+  EXPECT_EQ(kernels->back().shapes, (std::vector<graph::Shape>{{}, {}, {}}));
 }
 
 TEST_F(MadeKernels, AreFoundByShapeAmongEqualBytes) {
@@ -96,4 +96,4 @@ TEST_F(MadeKernels, OtherPlacementsCostMoreThanTheirPublishedPart) {
 }
 
 }  // namespace
-}  // namespace sluice::autotm
+}  // namespace sluice::benchmarks::autotm

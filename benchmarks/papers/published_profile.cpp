@@ -6,17 +6,17 @@
 
 #include "sluice/graph/liveness.hpp"
 
-namespace sluice::autotm {
+namespace sluice::benchmarks::autotm {
 namespace {
 
 constexpr std::size_t kMostOfEveryPlacement = 6;  // operands
-constexpr TierId kOptane = 1;
+constexpr memory::TierId kOptane = 1;
 
 // One op, priced.
 class OpPrices {
  public:
-  OpPrices(const Graph& graph, OpIndex index, const KernelTable& table)
-      : op_(graph.op(index)), table_(table), operands_(distinct_operands(op_)) {
+  OpPrices(const graph::Graph& graph, graph::OpIndex index, const KernelTable& table)
+      : op_(graph.op(index)), table_(table), operands_(graph::distinct_operands(op_)) {
     for (KernelPart& part : parts_of(graph, op_)) add(std::move(part));
     if (parts_.empty()) {
       add(everything(graph));
@@ -25,9 +25,9 @@ class OpPrices {
     }
   }
 
-  OpConfigurations configurations() const {
-    OpConfigurations configurations;
-    for (const OperandSet slow : sets()) {
+  profile::OpConfigurations configurations() const {
+    profile::OpConfigurations configurations;
+    for (const profile::OperandSet slow : sets()) {
       const Seconds seconds = seconds_with(slow);
       configurations.push_back({slow, {.median = seconds, .min = seconds, .max = seconds, .samples = 1}});
     }
@@ -43,7 +43,7 @@ class OpPrices {
       if (part.timed.origin == Origin::kGuessed) found.guessed_seconds += seconds;
       if (part.timed.origin != Origin::kPublished) found.unmatched_ops = 1;
     }
-    for (const OperandSet slow : sets()) {
+    for (const profile::OperandSet slow : sets()) {
       ++found.placements;
       found.published_placements += is_published_with(slow) ? 1 : 0;
     }
@@ -61,14 +61,14 @@ class OpPrices {
     parts_.push_back({std::move(part), std::move(timed)});
   }
 
-  KernelPart everything(const Graph& graph) const {
+  KernelPart everything(const graph::Graph& graph) const {
     KernelPart part;
-    for (const TensorId id : op_.inputs) part.inputs.push_back({id, graph.tensor(id).shape});
-    for (const TensorId id : op_.outputs) part.outputs.push_back({id, graph.tensor(id).shape});
+    for (const graph::TensorId id : op_.inputs) part.inputs.push_back({id, graph.tensor(id).shape});
+    for (const graph::TensorId id : op_.outputs) part.outputs.push_back({id, graph.tensor(id).shape});
     return part;
   }
 
-  bool is_used(TensorId id) const {
+  bool is_used(graph::TensorId id) const {
     return std::ranges::any_of(parts_, [&](const Part& each) {
       return std::ranges::find(each.part.inputs, id, &PartOperand::tensor) != each.part.inputs.end() ||
              std::ranges::find(each.part.outputs, id, &PartOperand::tensor) != each.part.outputs.end();
@@ -76,7 +76,7 @@ class OpPrices {
   }
 
   // What no part uses, as a kernel that takes no time but for memory.
-  Part unused(const Graph& graph) const {
+  Part unused(const graph::Graph& graph) const {
     Part rest{everything(graph), {}};
     const auto used = [&](const PartOperand& each) { return is_used(each.tensor); };
     std::erase_if(rest.part.inputs, used);
@@ -90,14 +90,14 @@ class OpPrices {
     return rest;
   }
 
-  std::vector<OperandSet> sets() const {
-    if (operands_.size() > kMostOfEveryPlacement) return configurations_to_measure(op_);
-    std::vector<OperandSet> all;
-    for (OperandSet set = 0; set < OperandSet{1} << operands_.size(); ++set) all.push_back(set);
+  std::vector<profile::OperandSet> sets() const {
+    if (operands_.size() > kMostOfEveryPlacement) return profile::configurations_to_measure(op_);
+    std::vector<profile::OperandSet> all;
+    for (profile::OperandSet set = 0; set < profile::OperandSet{1} << operands_.size(); ++set) all.push_back(set);
     return all;
   }
 
-  std::string locations(const KernelPart& part, OperandSet slow) const {
+  std::string locations(const KernelPart& part, profile::OperandSet slow) const {
     std::string letters;
     for (const auto* side : {&part.inputs, &part.outputs}) {
       for (const PartOperand& each : *side) {
@@ -109,22 +109,22 @@ class OpPrices {
     return letters;
   }
 
-  Seconds seconds_with(OperandSet slow) const {
+  Seconds seconds_with(profile::OperandSet slow) const {
     Seconds sum = 0;
     for (const Part& each : parts_) sum += table_.seconds(each.timed.kernel, locations(each.part, slow));
     if (rest_) sum += table_.seconds(rest_->timed.kernel, locations(rest_->part, slow));
     return sum;
   }
 
-  bool is_published_with(OperandSet slow) const {
+  bool is_published_with(profile::OperandSet slow) const {
     return std::ranges::all_of(parts_, [&](const Part& each) {
       return each.timed.origin == Origin::kPublished && is_published(each.timed.kernel, locations(each.part, slow));
     });
   }
 
-  const Op& op_;
+  const graph::Op& op_;
   const KernelTable& table_;
-  std::vector<TensorId> operands_;
+  std::vector<graph::TensorId> operands_;
   std::vector<Part> parts_;
   std::optional<Part> rest_;
 };
@@ -142,32 +142,33 @@ Coverage& Coverage::operator+=(const Coverage& other) {
   return *this;
 }
 
-Machine published_machine() {
-  Machine machine = autotm_machine();
-  machine.tiers[kFastTier].capacity = 6 * 32 * kGiB;
-  Tier& optane = machine.tiers[kOptane];
-  optane.kind = TierKind::kNuma;
+memory::Machine published_machine() {
+  memory::Machine machine = autotm_machine();
+  machine.tiers[memory::kFastTier].capacity = 6 * 32 * kGiB;
+  memory::Tier& optane = machine.tiers[kOptane];
+  optane.kind = memory::TierKind::kNuma;
   optane.capacity = 6 * 128 * kGiB;
-  optane.provenance = Provenance::kGiven;
-  for (Link& link : machine.links) {
+  optane.provenance = memory::Provenance::kGiven;
+  for (memory::Link& link : machine.links) {
     link.interference = 1 / link.bandwidth;
     link.throttled = false;
-    link.provenance = Provenance::kGiven;
+    link.provenance = memory::Provenance::kGiven;
   }
   return machine;
 }
 
-PublishedProfile published_profile(const Graph& graph, const Machine& machine, const KernelTable& table) {
+PublishedProfile published_profile(const graph::Graph& graph, const memory::Machine& machine,
+                                   const KernelTable& table) {
   PublishedProfile made;
-  Profile& profile = made.profile;
+  profile::Profile& profile = made.profile;
   profile.graph_fingerprint = graph.fingerprint();
   profile.compute_fingerprint = machine.compute_fingerprint();
-  profile.provenance = Provenance::kGiven;
-  auto placements = std::make_shared<PlacementTimes>();
-  placements->tier = tier_key(machine.tier(kOptane));
-  for (OpIndex index = 0; index < graph.op_count(); ++index) {
+  profile.provenance = memory::Provenance::kGiven;
+  auto placements = std::make_shared<profile::PlacementTimes>();
+  placements->tier = profile::tier_key(machine.tier(kOptane));
+  for (graph::OpIndex index = 0; index < graph.op_count(); ++index) {
     const OpPrices prices(graph, index, table);
-    OpConfigurations configurations = prices.configurations();
+    profile::OpConfigurations configurations = prices.configurations();
     made.coverage[graph.op(index).kind] += prices.coverage();
     profile.op_seconds.push_back(prices.coverage().seconds);
     placements->index.push_back(configurations.empty() ? -1 : static_cast<std::int32_t>(placements->distinct.size()));
@@ -177,4 +178,4 @@ PublishedProfile published_profile(const Graph& graph, const Machine& machine, c
   return made;
 }
 
-}  // namespace sluice::autotm
+}  // namespace sluice::benchmarks::autotm

@@ -11,7 +11,7 @@
 #include "benchmarks/papers/kernel_table.hpp"
 #include "sluice/profile/profile.hpp"
 
-namespace sluice::autotm {
+namespace sluice::benchmarks::autotm {
 
 // How much of it was published.
 struct Coverage {
@@ -27,15 +27,15 @@ struct Coverage {
 };
 
 struct PublishedProfile {
-  Profile profile;
-  std::map<OpKind, Coverage> coverage;
+  profile::Profile profile;
+  std::map<graph::OpKind, Coverage> coverage;
 };
 
 // AutoTM's machine (autotm_model.hpp) with its Optane as memory that times were measured in, not an emulation of it;
 // copies at 29 GB/s to DRAM and 12 GB/s from it, which take all compute threads: AutoTM's synchronous moves.
-Machine published_machine();
+memory::Machine published_machine();
 
 // `graph`: executable. `machine`: published_machine().
-PublishedProfile published_profile(const Graph& graph, const Machine& machine, const KernelTable& table);
+PublishedProfile published_profile(const graph::Graph& graph, const memory::Machine& machine, const KernelTable& table);
 
-}  // namespace sluice::autotm
+}  // namespace sluice::benchmarks::autotm

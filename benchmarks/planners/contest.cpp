@@ -14,11 +14,11 @@
 #include "sluice/policies/policy_settings.hpp"
 #include "sluice/sim/policy_simulator.hpp"
 
-namespace sluice {
+namespace sluice::benchmarks {
 namespace {
 
 // Of the planner's own figures; 0 where it has no such figure.
-double number_in(const Plan& plan, std::string_view name) {
+double number_in(const plan::Plan& plan, std::string_view name) {
   const auto found = std::ranges::find(plan.planner_config, name, [](const auto& field) { return field.first; });
   return found == plan.planner_config.end() ? 0 : std::stod(found->second);
 }
@@ -29,7 +29,7 @@ Contest::Contest(const KeptProblem& problem, KeptMachine machine, Bytes whole)
     : problem_(problem), machine_(std::move(machine)), whole_(whole), profile_(problem.profile) {
   for (Seconds& seconds : profile_.op_seconds) seconds /= machine_.compute_speed;
   profile_.compute_fingerprint = machine_.machine.compute_fingerprint();
-  const Result<Plan> plan = make_plan(kBaselinePlanner, request(8 * whole));
+  const Result<plan::Plan> plan = planners::make_plan(planners::kBaselinePlanner, request(8 * whole));
   baseline_ = plan.ok() ? plan->predicted_step_seconds : 0;
 }
 
@@ -38,29 +38,29 @@ PlannerRow Contest::row(const std::string& planner, int percent) {
                  .machine = machine_.name,
                  .planner = planner,
                  .percent = percent,
-                 .asked = align_down(whole_ * percent / 100, kBlockAlignment)};
+                 .asked = align_down(whole_ * percent / 100, memory::kBlockAlignment)};
   row.budget = row.asked;
-  const Status filled = names_policy(planner) ? fill_by_policy(planner, row) : fill_by_plan(planner, row);
+  const Status filled = policies::names_policy(planner) ? fill_by_policy(planner, row) : fill_by_plan(planner, row);
   if (!filled.ok()) row.failure = filled.error().message;
   return row;
 }
 
-PlanRequest Contest::request(Bytes fast) const {
-  PlanRequest asked{problem_.graph, profile_, machine_.machine, {}};
-  for (const Tier& tier : machine_.machine.tiers) asked.budgets.push_back(tier.capacity);
-  asked.budgets[kFastTier] = fast;
-  asked.schedule = keep_what_fits(problem_.graph, profile_, fast);
+planners::PlanRequest Contest::request(Bytes fast) const {
+  planners::PlanRequest asked{problem_.graph, profile_, machine_.machine, {}};
+  for (const memory::Tier& tier : machine_.machine.tiers) asked.budgets.push_back(tier.capacity);
+  asked.budgets[memory::kFastTier] = fast;
+  asked.schedule = planners::keep_what_fits(problem_.graph, profile_, fast);
   return asked;
 }
 
-Result<Plan> Contest::at_smallest(const std::string& planner, PlannerRow& row) const {
-  SLUICE_ASSIGN(row.budget, smallest_feasible_bytes(planner, request(row.budget)));
-  return make_plan(planner, request(row.budget));
+Result<plan::Plan> Contest::at_smallest(const std::string& planner, PlannerRow& row) const {
+  SLUICE_ASSIGN(row.budget, planners::smallest_feasible_bytes(planner, request(row.budget)));
+  return planners::make_plan(planner, request(row.budget));
 }
 
 Status Contest::fill_by_plan(const std::string& planner, PlannerRow& row) {
   const auto begin = std::chrono::steady_clock::now();
-  Result<Plan> plan = make_plan(planner, request(row.budget));
+  Result<plan::Plan> plan = planners::make_plan(planner, request(row.budget));
   row.planning = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (!plan.ok() && wants_more_room(plan.error().code)) plan = at_smallest(planner, row);
   if (!plan.ok()) return plan.error();
@@ -69,44 +69,48 @@ Status Contest::fill_by_plan(const std::string& planner, PlannerRow& row) {
 }
 
 Status Contest::fill_by_policy(const std::string& policy, PlannerRow& row) const {
-  SLUICE_ASSIGN(const PolicyRequest asked, parse_policy(policy, row.budget));
-  if (is_dtr(asked)) return Error{ErrorCode::kBadInput, fmt::format("{} has no pages to move: leave it out", policy)};
-  const CostModel costs(problem_.graph, profile_, machine_.machine);
-  SLUICE_ASSIGN(const PolicyTimeline timeline, predict_policy(asked, problem_.graph, costs, machine_.machine));
-  const PolicyStep step = timeline.steady();
+  SLUICE_ASSIGN(const plan::PolicyRequest asked, policies::parse_policy(policy, row.budget));
+  if (policies::is_dtr(asked))
+    return Error{ErrorCode::kBadInput, fmt::format("{} has no pages to move: leave it out", policy)};
+  const profile::CostModel costs(problem_.graph, profile_, machine_.machine);
+  SLUICE_ASSIGN(const sim::PolicyTimeline timeline,
+                sim::predict_policy(asked, problem_.graph, costs, machine_.machine));
+  const sim::PolicyStep step = timeline.steady();
   row.slowdown = step.step_seconds / baseline_;
   row.moved = step.bytes_in() + step.bytes_out();
   return {};
 }
 
-void Contest::fill(PlannerRow& row, Plan& plan) {
+void Contest::fill(PlannerRow& row, plan::Plan& plan) {
   row.slowdown = plan.predicted_step_seconds / baseline_;
   row.order_bound = bound_of(plan) / baseline_;
   row.bound = lowest_in(plan.budgets) / baseline_;
   row.expected = number_in(plan, "expected_seconds") / baseline_;
   row.proved = number_in(plan, "expected_seconds_at_least") / baseline_;
   row.solved = static_cast<int>(number_in(plan, "solved"));
-  const PlanGraph step(problem_.graph, plan);
-  for (const Migration& each : plan.migrations) row.moved += step.graph().tensor(each.tensor).bytes;
+  const plan::PlanGraph step(problem_.graph, plan);
+  for (const plan::Migration& each : plan.migrations) row.moved += step.graph().tensor(each.tensor).bytes;
 }
 
-Seconds Contest::bound_of(Plan& plan) {
+Seconds Contest::bound_of(plan::Plan& plan) {
   const auto known = std::ranges::find_if(bounds_, [&](const KnownBound& each) {
-    return each.budget == plan.budgets[kFastTier] && each.schedule == plan.schedule;
+    return each.budget == plan.budgets[memory::kFastTier] && each.schedule == plan.schedule;
   });
   if (known != bounds_.end()) return known->seconds;
-  certify(problem_.graph, profile_, machine_.machine, plan, kBoundSeconds);
-  bounds_.push_back({plan.budgets[kFastTier], plan.schedule, plan.order_bound_seconds});
+  planners::certify(problem_.graph, profile_, machine_.machine, plan, planners::kBoundSeconds);
+  bounds_.push_back({plan.budgets[memory::kFastTier], plan.schedule, plan.order_bound_seconds});
   return plan.order_bound_seconds;
 }
 
 Seconds Contest::lowest_in(const std::vector<Bytes>& budgets) {
-  const auto [known, is_new] = lowest_.try_emplace(budgets[kFastTier]);
+  const auto [known, is_new] = lowest_.try_emplace(budgets[memory::kFastTier]);
   if (is_new) {
-    const CostModel costs(problem_.graph, profile_, machine_.machine);
-    known->second = any_order_bound(problem_.graph, costs, machine_.machine, budgets, false, kBoundSeconds).seconds;
+    const profile::CostModel costs(problem_.graph, profile_, machine_.machine);
+    known->second =
+        planners::any_order_bound(problem_.graph, costs, machine_.machine, budgets, false, planners::kBoundSeconds)
+            .seconds;
   }
   return known->second;
 }
 
-}  // namespace sluice
+}  // namespace sluice::benchmarks

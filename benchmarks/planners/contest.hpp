@@ -8,7 +8,7 @@
 #include "benchmarks/planners/planner_rows.hpp"
 #include "sluice/planners/planner.hpp"
 
-namespace sluice {
+namespace sluice::benchmarks {
 
 class Contest {
  public:
@@ -22,25 +22,25 @@ class Contest {
  private:
   struct KnownBound {
     Bytes budget = 0;
-    std::vector<OpIndex> schedule;
+    std::vector<graph::OpIndex> schedule;
     Seconds seconds = 0;
   };
 
-  PlanRequest request(Bytes fast) const;
-  Result<Plan> at_smallest(const std::string& planner, PlannerRow& row) const;
+  planners::PlanRequest request(Bytes fast) const;
+  Result<plan::Plan> at_smallest(const std::string& planner, PlannerRow& row) const;
   Status fill_by_plan(const std::string& planner, PlannerRow& row);
   Status fill_by_policy(const std::string& policy, PlannerRow& row) const;
-  void fill(PlannerRow& row, Plan& plan);
-  Seconds bound_of(Plan& plan);                          // of the same order of ops in the same budget it is the same
+  void fill(PlannerRow& row, plan::Plan& plan);
+  Seconds bound_of(plan::Plan& plan);                    // of the same order of ops in the same budget it is the same
   Seconds lowest_in(const std::vector<Bytes>& budgets);  // of any plan
 
   const KeptProblem& problem_;
   KeptMachine machine_;
   Bytes whole_;
-  Profile profile_;
+  profile::Profile profile_;
   Seconds baseline_ = 0;  // fast-only's step
   std::vector<KnownBound> bounds_;
   std::map<Bytes, Seconds> lowest_;  // by fast budget
 };
 
-}  // namespace sluice
+}  // namespace sluice::benchmarks

@@ -12,26 +12,26 @@
 #include "sluice/profile/profile_file.hpp"
 #include "sluice/train/workload.hpp"
 
-namespace sluice {
+namespace sluice::benchmarks {
 namespace {
 
 Status keep(std::span<char*> arguments) {
   const std::string batch = arguments[2];
   KeptProblem problem{.model = arguments[1]};
-  WorkloadOptions options{.model = problem.model};
+  train::WorkloadOptions options{.model = problem.model};
   options.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   SLUICE_ASSIGN(problem.batch, parse_integer(batch, 1));
   options.shape.batch = problem.batch;
-  SLUICE_ASSIGN(const Workload workload, build_workload(options));
-  SLUICE_ASSIGN(const Machine machine, make_machine({.threads = options.threads}));
-  SLUICE_ASSIGN(problem.profile, read_profile(arguments[3], workload.graph(), machine));
+  SLUICE_ASSIGN(const train::Workload workload, train::build_workload(options));
+  SLUICE_ASSIGN(const memory::Machine machine, memory::make_machine({.threads = options.threads}));
+  SLUICE_ASSIGN(problem.profile, profile::read_profile(arguments[3], workload.graph(), machine));
   problem.graph = workload.graph();
   problem.measured_on = fmt::format("{}, {} threads", machine.cpu, machine.threads);
   return write_file(arguments[4], problem_json(problem).dump() + "\n");
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::benchmarks
 
 int main(int argc, char** argv) {
   if (argc != 5) {

@@ -2,7 +2,7 @@
 
 #include "sluice/base/as_index.hpp"
 
-namespace sluice {
+namespace sluice::benchmarks {
 namespace {
 
 constexpr double kGB = 1e9;
@@ -36,15 +36,15 @@ constexpr BytesPerSecond kPcie = 12 * kGB;
 constexpr Seconds kPcieLatency = 10e-6;
 constexpr double kGpuSpeed = 20;
 
-Machine host() {
-  Machine machine{.cpu = "two cores, kept", .threads = 2, .cache_bytes = 4 * kMiB};
+memory::Machine host() {
+  memory::Machine machine{.cpu = "two cores, kept", .threads = 2, .cache_bytes = 4 * kMiB};
   machine.tiers.push_back(
       {.name = "dram", .capacity = kPlenty, .read_bandwidth = 25 * kGB, .write_bandwidth = 18 * kGB, .latency = 90e-9});
   return machine;
 }
 
-void add_links(Machine& machine, const Link& in, BytesPerSecond out_bandwidth) {
-  Link out = in;
+void add_links(memory::Machine& machine, const memory::Link& in, BytesPerSecond out_bandwidth) {
+  memory::Link out = in;
   std::swap(out.from, out.to);
   out.bandwidth = out_bandwidth;
   if (in.shared_bandwidth > 0) out.shared_bandwidth = out_bandwidth * in.shared_bandwidth / in.bandwidth;
@@ -52,71 +52,72 @@ void add_links(Machine& machine, const Link& in, BytesPerSecond out_bandwidth) {
   machine.links.push_back(out);
 }
 
-void add_disk(Machine& machine, BytesPerSecond bandwidth) {
+void add_disk(memory::Machine& machine, BytesPerSecond bandwidth) {
   machine.tiers.push_back({.name = "disk",
-                           .kind = TierKind::kFile,
+                           .kind = memory::TierKind::kFile,
                            .capacity = kPlenty,
                            .read_bandwidth = bandwidth,
                            .write_bandwidth = bandwidth,
                            .granule = 4 * kKiB,
                            .latency = kDiskLatency,
                            .addressable = false});
-  const Link in{.from = static_cast<TierId>(machine.tiers.size()) - 1,
-                .bandwidth = bandwidth,
-                .shared_bandwidth = kDiskShared * bandwidth,
-                .latency = kDiskLatency,
-                .interference = kDiskInterference,
-                .copied_by = CopiedBy::kDma};
+  const memory::Link in{.from = static_cast<memory::TierId>(machine.tiers.size()) - 1,
+                        .bandwidth = bandwidth,
+                        .shared_bandwidth = kDiskShared * bandwidth,
+                        .latency = kDiskLatency,
+                        .interference = kDiskInterference,
+                        .copied_by = memory::CopiedBy::kDma};
   add_links(machine, in, bandwidth);
 }
 
-void add_memory(Machine& machine, Tier tier, Seconds latency, Seconds interference) {
+void add_memory(memory::Machine& machine, memory::Tier tier, Seconds latency, Seconds interference) {
   const BytesPerSecond read = tier.read_bandwidth, write = tier.write_bandwidth;
   machine.tiers.push_back(std::move(tier));
-  const Link in{.from = static_cast<TierId>(machine.tiers.size()) - 1,
-                .bandwidth = read,
-                .latency = latency,
-                .interference = interference,
-                .copied_by = CopiedBy::kDma};
+  const memory::Link in{.from = static_cast<memory::TierId>(machine.tiers.size()) - 1,
+                        .bandwidth = read,
+                        .latency = latency,
+                        .interference = interference,
+                        .copied_by = memory::CopiedBy::kDma};
   add_links(machine, in, write);
 }
 
-Tier cxl(Bytes capacity) {
+memory::Tier cxl(Bytes capacity) {
   return {.name = "cxl",
-          .kind = TierKind::kEmulated,
+          .kind = memory::TierKind::kEmulated,
           .capacity = capacity,
           .read_bandwidth = kCxlRead,
           .write_bandwidth = kCxlWrite,
           .latency = kCxlLatency,
-          .provenance = Provenance::kEmulated};
+          .provenance = memory::Provenance::kEmulated};
 }
 
-Machine with_disk(BytesPerSecond bandwidth) {
-  Machine machine = host();
+memory::Machine with_disk(BytesPerSecond bandwidth) {
+  memory::Machine machine = host();
   add_disk(machine, bandwidth);
   return machine;
 }
 
-Machine with_cxl() {
-  Machine machine = host();
+memory::Machine with_cxl() {
+  memory::Machine machine = host();
   add_memory(machine, cxl(kPlenty), kCxlLatency, kCxlInterference);
   return machine;
 }
 
 // Memory that ops use in place. The processors make the copies: one of two cores is at it while a link is busy.
-Machine with_memory_in_place(Tier tier, BytesPerSecond in_bandwidth, BytesPerSecond out_bandwidth) {
-  Machine machine = host();
-  const Link in{.from = 1, .bandwidth = in_bandwidth, .shared_bandwidth = in_bandwidth / 2, .latency = tier.latency};
-  tier.kind = TierKind::kEmulated;
+memory::Machine with_memory_in_place(memory::Tier tier, BytesPerSecond in_bandwidth, BytesPerSecond out_bandwidth) {
+  memory::Machine machine = host();
+  const memory::Link in{
+      .from = 1, .bandwidth = in_bandwidth, .shared_bandwidth = in_bandwidth / 2, .latency = tier.latency};
+  tier.kind = memory::TierKind::kEmulated;
   tier.capacity = kPlenty;
-  tier.provenance = Provenance::kEmulated;
+  tier.provenance = memory::Provenance::kEmulated;
   machine.tiers.push_back(std::move(tier));
   add_links(machine, in, out_bandwidth);
-  for (Link& link : machine.links) link.interference = kOneOfTwoCores / link.bandwidth;
+  for (memory::Link& link : machine.links) link.interference = kOneOfTwoCores / link.bandwidth;
   return machine;
 }
 
-Machine with_optane() {
+memory::Machine with_optane() {
   return with_memory_in_place({.name = "optane",
                                .read_bandwidth = kOptaneRead,
                                .write_bandwidth = kOptaneWrite,
@@ -125,27 +126,27 @@ Machine with_optane() {
                               kOptaneIn, kOptaneOut);
 }
 
-Machine with_pmbd() {
+memory::Machine with_pmbd() {
   return with_memory_in_place(
       {.name = "pmbd", .read_bandwidth = kPmbd, .write_bandwidth = kPmbd, .latency = kPmbdLatency}, kPmbd, kPmbd);
 }
 
-Machine with_pcie() {
-  Machine machine = host();
+memory::Machine with_pcie() {
+  memory::Machine machine = host();
   add_memory(machine,
              {.name = "host",
-              .kind = TierKind::kEmulated,
+              .kind = memory::TierKind::kEmulated,
               .capacity = kPlenty,
               .read_bandwidth = kPcie,
               .write_bandwidth = kPcie,
               .addressable = false,
-              .provenance = Provenance::kEmulated},
+              .provenance = memory::Provenance::kEmulated},
              kPcieLatency, 0);
   return machine;
 }
 
-Machine with_cxl_and_disk(Bytes cxl_bytes) {
-  Machine machine = host();
+memory::Machine with_cxl_and_disk(Bytes cxl_bytes) {
+  memory::Machine machine = host();
   add_memory(machine, cxl(cxl_bytes), kCxlLatency, kCxlInterference);
   add_disk(machine, 2 * kGB);
   return machine;
@@ -158,9 +159,9 @@ std::vector<KeptMachine> kept_machines(Bytes whole) {
           {"disk of 4 GB/s", with_disk(4 * kGB)},
           {"CXL memory", with_cxl()},
           {"PCIe, a GPU's compute", with_pcie(), kGpuSpeed},
-          {"a quarter in CXL, then disk", with_cxl_and_disk(align_up(whole / 4, kBlockAlignment))},
+          {"a quarter in CXL, then disk", with_cxl_and_disk(align_up(whole / 4, memory::kBlockAlignment))},
           {"Optane memory", with_optane()},
           {"PMBD", with_pmbd()}};
 }
 
-}  // namespace sluice
+}  // namespace sluice::benchmarks

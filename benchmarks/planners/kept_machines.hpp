@@ -6,15 +6,15 @@
 
 #include "sluice/memory/machine.hpp"
 
-namespace sluice {
+namespace sluice::benchmarks {
 
 struct KeptMachine {
   std::string name;  // "disk of 2 GB/s"
-  Machine machine;
+  memory::Machine machine;
   double compute_speed = 1;  // how many times as fast as the kept op times say
 };
 
 // `whole`: what the step takes in fast memory; one machine has a tier that holds a part of it.
 std::vector<KeptMachine> kept_machines(Bytes whole);
 
-}  // namespace sluice
+}  // namespace sluice::benchmarks

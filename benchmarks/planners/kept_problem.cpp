@@ -13,7 +13,7 @@
 #include "sluice/base/json_reader.hpp"
 #include "sluice/graph/builder/validate.hpp"
 
-namespace sluice {
+namespace sluice::benchmarks {
 namespace {
 
 using nlohmann::json;
@@ -22,11 +22,18 @@ constexpr const char* kFormat = "sluice-problem";
 constexpr int kVersion1 = 1;
 constexpr double kTenths = 1e7;  // of a microsecond in a second
 
-constexpr std::array kDTypes{DType::kF32, DType::kI32, DType::kU8, DType::kBF16, DType::kF16};
-constexpr std::array kRoles{
-    Role::kInput,      Role::kParameter,          Role::kBuffer,    Role::kOptimizerState, Role::kGradient,
-    Role::kActivation, Role::kActivationGradient, Role::kWorkspace, Role::kOutput};
-constexpr std::array kPhases{Phase::kForward, Phase::kBackward, Phase::kUpdate};
+constexpr std::array kDTypes{graph::DType::kF32, graph::DType::kI32, graph::DType::kU8, graph::DType::kBF16,
+                             graph::DType::kF16};
+constexpr std::array kRoles{graph::Role::kInput,
+                            graph::Role::kParameter,
+                            graph::Role::kBuffer,
+                            graph::Role::kOptimizerState,
+                            graph::Role::kGradient,
+                            graph::Role::kActivation,
+                            graph::Role::kActivationGradient,
+                            graph::Role::kWorkspace,
+                            graph::Role::kOutput};
+constexpr std::array kPhases{graph::Phase::kForward, graph::Phase::kBackward, graph::Phase::kUpdate};
 
 // A number for each distinct value, in the order in which they come.
 template <typename T>
@@ -44,10 +51,10 @@ class Numbering {
   std::vector<T> values_;
 };
 
-json tensors_json(const Graph& graph) {
+json tensors_json(const graph::Graph& graph) {
   json columns;
   Numbering<std::string> layouts;
-  for (const Tensor& tensor : graph.tensors()) {
+  for (const graph::Tensor& tensor : graph.tensors()) {
     columns["bytes"].push_back(tensor.bytes);
     columns["dtype"].push_back(to_string(tensor.dtype));
     columns["role"].push_back(to_string(tensor.role));
@@ -57,11 +64,11 @@ json tensors_json(const Graph& graph) {
   return columns;
 }
 
-json ops_json(const Graph& graph, const Profile& profile) {
+json ops_json(const graph::Graph& graph, const profile::Profile& profile) {
   json columns;
-  Numbering<std::pair<Attributes, std::string>> works;
-  for (OpIndex index = 0; index < graph.op_count(); ++index) {
-    const Op& op = graph.op(index);
+  Numbering<std::pair<graph::Attributes, std::string>> works;
+  for (graph::OpIndex index = 0; index < graph.op_count(); ++index) {
+    const graph::Op& op = graph.op(index);
     columns["name"].push_back(op.name);
     columns["kind"].push_back(to_string(op.kind));
     columns["phase"].push_back(to_string(op.phase));
@@ -76,13 +83,13 @@ json ops_json(const Graph& graph, const Profile& profile) {
 }
 
 // By the words that to_string() has for them.
-template <typename Value>
-Status read_words(const JsonReader& columns, const char* key, std::span<const Value> values,
-                  std::vector<Value>& found) {
+template <typename onnx::Value>
+Status read_words(const JsonReader& columns, const char* key, std::span<const onnx::Value> values,
+                  std::vector<onnx::Value>& found) {
   std::vector<std::string> words;
   SLUICE_RETURN_IF_ERROR(columns.read(key, words));
-  std::map<std::string_view, Value> known;
-  for (const Value value : values) known.emplace(to_string(value), value);
+  std::map<std::string_view, onnx::Value> known;
+  for (const onnx::Value value : values) known.emplace(to_string(value), value);
   for (const std::string& word : words) {
     const auto it = known.find(word);
     if (it == known.end()) return columns.error(key, "unknown word '" + word + "'");
@@ -91,27 +98,28 @@ Status read_words(const JsonReader& columns, const char* key, std::span<const Va
   return {};
 }
 
-std::vector<OpKind> op_kinds() {
-  std::vector<OpKind> kinds;
-  for (int kind = 0; kind <= static_cast<int>(kLastOpKind); ++kind) kinds.push_back(static_cast<OpKind>(kind));
+std::vector<graph::OpKind> op_kinds() {
+  std::vector<graph::OpKind> kinds;
+  for (int kind = 0; kind <= static_cast<int>(graph::kLastOpKind); ++kind)
+    kinds.push_back(static_cast<graph::OpKind>(kind));
   return kinds;
 }
 
 template <typename... Columns>
-Status check_lengths(const JsonReader& columns, std::size_t length, const Columns&... others) {
+Status check_lengths(const JsonReader& columns, std::size_t length, const kernels::Columns&... others) {
   if (((others.size() == length) && ...)) return {};
   return columns.error("columns of different lengths");
 }
 
-Status read_tensors(const JsonReader& columns, Graph& graph) {
+Status read_tensors(const JsonReader& columns, graph::Graph& graph) {
   std::vector<Bytes> bytes;
-  std::vector<DType> dtypes;
-  std::vector<Role> roles;
+  std::vector<graph::DType> dtypes;
+  std::vector<graph::Role> roles;
   std::vector<std::int64_t> layouts;
-  std::vector<Shape> shapes;
+  std::vector<graph::Shape> shapes;
   SLUICE_RETURN_IF_ERROR(columns.read("bytes", bytes));
-  SLUICE_RETURN_IF_ERROR(read_words<DType>(columns, "dtype", kDTypes, dtypes));
-  SLUICE_RETURN_IF_ERROR(read_words<Role>(columns, "role", kRoles, roles));
+  SLUICE_RETURN_IF_ERROR(read_words<graph::DType>(columns, "dtype", kDTypes, dtypes));
+  SLUICE_RETURN_IF_ERROR(read_words<graph::Role>(columns, "role", kRoles, roles));
   SLUICE_RETURN_IF_ERROR(columns.read("layout", layouts));
   SLUICE_RETURN_IF_ERROR(columns.read("shape", shapes));
   SLUICE_RETURN_IF_ERROR(check_lengths(columns, bytes.size(), dtypes, roles, layouts, shapes));
@@ -129,19 +137,19 @@ Status read_tensors(const JsonReader& columns, Graph& graph) {
 
 struct OpColumns {
   std::vector<std::string> names;
-  std::vector<OpKind> kinds;
-  std::vector<Phase> phases;
-  std::vector<LayerIndex> layers;
+  std::vector<graph::OpKind> kinds;
+  std::vector<graph::Phase> phases;
+  std::vector<graph::LayerIndex> layers;
   std::vector<std::int64_t> does;
   std::vector<bool> accumulates;
-  std::vector<std::vector<TensorId>> inputs, outputs;
+  std::vector<std::vector<graph::TensorId>> inputs, outputs;
   std::vector<double> microseconds;
 };
 
 Status read_columns(const JsonReader& columns, OpColumns& ops) {
   SLUICE_RETURN_IF_ERROR(columns.read("name", ops.names));
-  SLUICE_RETURN_IF_ERROR(read_words<OpKind>(columns, "kind", op_kinds(), ops.kinds));
-  SLUICE_RETURN_IF_ERROR(read_words<Phase>(columns, "phase", kPhases, ops.phases));
+  SLUICE_RETURN_IF_ERROR(read_words<graph::OpKind>(columns, "kind", op_kinds(), ops.kinds));
+  SLUICE_RETURN_IF_ERROR(read_words<graph::Phase>(columns, "phase", kPhases, ops.phases));
   SLUICE_RETURN_IF_ERROR(columns.read("layer", ops.layers));
   SLUICE_RETURN_IF_ERROR(columns.read("does", ops.does));
   SLUICE_RETURN_IF_ERROR(columns.read("accumulates", ops.accumulates));
@@ -152,14 +160,14 @@ Status read_columns(const JsonReader& columns, OpColumns& ops) {
                        ops.inputs, ops.outputs, ops.microseconds);
 }
 
-bool names_tensors(const Graph& graph, const std::vector<TensorId>& operands) {
-  return std::ranges::all_of(operands, [&](TensorId id) { return id >= 0 && id < graph.tensor_count(); });
+bool names_tensors(const graph::Graph& graph, const std::vector<graph::TensorId>& operands) {
+  return std::ranges::all_of(operands, [&](graph::TensorId id) { return id >= 0 && id < graph.tensor_count(); });
 }
 
 Status read_ops(const JsonReader& columns, KeptProblem& problem) {
   OpColumns ops;
   SLUICE_RETURN_IF_ERROR(read_columns(columns, ops));
-  Graph& graph = problem.graph;
+  graph::Graph& graph = problem.graph;
   for (std::size_t i = 0; i < ops.names.size(); ++i) {
     if (!names_tensors(graph, ops.inputs[i]) || !names_tensors(graph, ops.outputs[i])) {
       return columns.error("op " + ops.names[i] + " names an unknown tensor");
@@ -170,7 +178,7 @@ Status read_ops(const JsonReader& columns, KeptProblem& problem) {
     if (!(ops.microseconds[i] >= 0) || std::isinf(ops.microseconds[i])) {
       return columns.error("microseconds", "expected times from 0");
     }
-    Attributes attributes{.accumulate = ops.accumulates[i]};
+    graph::Attributes attributes{.accumulate = ops.accumulates[i]};
     attributes.stream = static_cast<std::uint64_t>(ops.does[i]);
     graph.add_op({.name = std::move(ops.names[i]),
                   .kind = ops.kinds[i],
@@ -219,7 +227,7 @@ Result<KeptProblem> problem_from_json(const json& document) {
   SLUICE_ASSIGN(const JsonReader ops, reader.object("ops"));
   SLUICE_RETURN_IF_ERROR(read_ops(ops, problem));
   problem.profile.graph_fingerprint = problem.graph.fingerprint();
-  problem.profile.provenance = Provenance::kGiven;
+  problem.profile.provenance = memory::Provenance::kGiven;
   return problem;
 }
 
@@ -230,4 +238,4 @@ Result<KeptProblem> read_problem(const std::filesystem::path& path) {
   return problem;
 }
 
-}  // namespace sluice
+}  // namespace sluice::benchmarks

@@ -19,14 +19,14 @@
 #include "sluice/graph/graph.hpp"
 #include "sluice/profile/profile.hpp"
 
-namespace sluice {
+namespace sluice::benchmarks {
 
 struct KeptProblem {
   std::string model;
   std::int64_t batch = 0;
   std::string measured_on;  // CPU and threads
-  Graph graph;
-  Profile profile;  // op times alone
+  graph::Graph graph;
+  profile::Profile profile;  // op times alone
 };
 
 nlohmann::json problem_json(const KeptProblem& problem);
@@ -35,4 +35,4 @@ nlohmann::json problem_json(const KeptProblem& problem);
 Result<KeptProblem> problem_from_json(const nlohmann::json& document);
 Result<KeptProblem> read_problem(const std::filesystem::path& path);  // errors name the file
 
-}  // namespace sluice
+}  // namespace sluice::benchmarks

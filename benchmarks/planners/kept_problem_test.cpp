@@ -13,7 +13,7 @@
 #include "sluice/planners/registry/problem_for_tests.hpp"
 #include "sluice/planners/schedule/everything_fast.hpp"
 
-namespace sluice {
+namespace sluice::benchmarks {
 namespace {
 
 using nlohmann::json;
@@ -29,18 +29,19 @@ KeptProblem small_problem() {
 TEST(KeptProblem, IsPlannedForAsTheGraphItComesFrom) {
   const KeptProblem given = small_problem();
   const KeptProblem kept = *problem_from_json(json::parse(problem_json(given).dump()));
-  const Bytes whole = fast_only_bytes(given.graph);
-  ASSERT_EQ(fast_only_bytes(kept.graph), whole);
+  const Bytes whole = planners::fast_only_bytes(given.graph);
+  ASSERT_EQ(planners::fast_only_bytes(kept.graph), whole);
   for (const KeptMachine& on : kept_machines(whole)) {
     for (const char* planner : {"fast-only", "sentinel", "joint"}) {
       SCOPED_TRACE(on.name + ", " + planner);
       const auto planned = [&](const KeptProblem& problem) {
-        PlanRequest request{problem.graph, problem.profile, on.machine, {}};
-        for (const Tier& tier : on.machine.tiers) request.budgets.push_back(tier.capacity);
-        if (planner != kBaselinePlanner) request.budgets[kFastTier] = align_down(whole / 2, kBlockAlignment);
-        return make_plan(planner, request).value();
+        planners::PlanRequest request{problem.graph, problem.profile, on.machine, {}};
+        for (const memory::Tier& tier : on.machine.tiers) request.budgets.push_back(tier.capacity);
+        if (planner != planners::kBaselinePlanner)
+          request.budgets[memory::kFastTier] = align_down(whole / 2, memory::kBlockAlignment);
+        return planners::make_plan(planner, request).value();
       };
-      const Plan expected = planned(given), found = planned(kept);
+      const plan::Plan expected = planned(given), found = planned(kept);
       EXPECT_NEAR(found.predicted_step_seconds, expected.predicted_step_seconds, 1e-9);
       EXPECT_EQ(found.schedule, expected.schedule);
       EXPECT_EQ(found.migrations.size(), expected.migrations.size());
@@ -99,4 +100,4 @@ TEST(PlannerRows, HavePoliciesBesidePlanners) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::benchmarks

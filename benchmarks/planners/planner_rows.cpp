@@ -6,11 +6,11 @@
 #include "benchmarks/planners/contest.hpp"
 #include "sluice/planners/schedule/everything_fast.hpp"
 
-namespace sluice {
+namespace sluice::benchmarks {
 
 std::vector<PlannerRow> rows_of(const KeptProblem& problem, const RowsWanted& wanted) {
   std::vector<PlannerRow> rows;
-  const Bytes whole = fast_only_bytes(problem.graph);
+  const Bytes whole = planners::fast_only_bytes(problem.graph);
   std::vector<KeptMachine> machines = kept_machines(whole);
   for (std::size_t i = 0; i < machines.size(); ++i) {
     if (std::ranges::find(wanted.machines, i + 1) == wanted.machines.end()) continue;
@@ -48,4 +48,4 @@ nlohmann::json rows_json(std::span<const PlannerRow> rows) {
   return list;
 }
 
-}  // namespace sluice
+}  // namespace sluice::benchmarks

@@ -9,7 +9,7 @@
 #include "benchmarks/planners/kept_machines.hpp"
 #include "benchmarks/planners/kept_problem.hpp"
 
-namespace sluice {
+namespace sluice::benchmarks {
 
 struct RowsWanted {
   std::vector<std::string> planners = {"first-touch", "on-demand",        "redl", "chen-sqrt",
@@ -40,4 +40,4 @@ std::vector<PlannerRow> rows_of(const KeptProblem& problem, const RowsWanted& wa
 // "planning_seconds"}], where there is no plan "failure" instead of the figures.
 nlohmann::json rows_json(std::span<const PlannerRow> rows);
 
-}  // namespace sluice
+}  // namespace sluice::benchmarks

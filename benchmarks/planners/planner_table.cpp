@@ -13,7 +13,7 @@
 #include "sluice/report/run_record.hpp"
 #include "sluice/train/progress.hpp"
 
-namespace sluice {
+namespace sluice::benchmarks {
 namespace {
 
 namespace fs = std::filesystem;
@@ -42,18 +42,19 @@ Result<std::vector<KeptProblem>> read_problems(const TableArguments& arguments) 
 
 Status plan_problems(const TableArguments& arguments) {
   SLUICE_ASSIGN(const std::vector<KeptProblem> problems, read_problems(arguments));
-  ProgressLine progress("planning");
+  train::ProgressLine progress("planning");
   std::vector<PlannerRow> rows;
   for (std::size_t i = 0; i < problems.size(); ++i) {
     progress.update(static_cast<std::int64_t>(i), static_cast<std::int64_t>(problems.size()), problems[i].model);
     for (PlannerRow& row : rows_of(problems[i], arguments.wanted)) rows.push_back(std::move(row));
-    SLUICE_RETURN_IF_ERROR(write_json_file(arguments.json, {{"sluice", kVersion}, {"rows", rows_json(rows)}}));
+    SLUICE_RETURN_IF_ERROR(
+        report::write_json_file(arguments.json, {{"sluice", report::kVersion}, {"rows", rows_json(rows)}}));
   }
   return {};
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::benchmarks
 
 int main(int argc, char** argv) {
   sluice::TableArguments arguments;

@@ -19,8 +19,9 @@ class Buffer {
  public:
   Buffer(int rows, int columns, const char* name)
       : columns_(columns),
-        data_(static_cast<float*>(sluice::allocate_tracked(sluice::Bytes{4} * rows * columns, name).value())) {}
-  ~Buffer() { (void)sluice::release_tracked(data_); }
+        data_(static_cast<float*>(sluice::profile::allocate_tracked(sluice::Bytes{4} * rows * columns, name).value())) {
+  }
+  ~Buffer() { (void)sluice::profile::release_tracked(data_); }
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
@@ -87,7 +88,7 @@ float train_step(const Network& network) {
   for (int b = 0; b < kBatch; ++b) {
     for (int i = 0; i < kHidden; ++i) hidden.row(b)[i] = std::tanh(hidden.row(b)[i]);
   }
-  sluice::add_layer();
+  sluice::profile::add_layer();
 
   const Buffer gradient(kBatch, kOutputs, "output gradient");
   float loss = 0;
@@ -101,26 +102,26 @@ float train_step(const Network& network) {
       }
     }
   }
-  sluice::add_layer();
+  sluice::profile::add_layer();
 
   const Buffer hidden_gradient(kBatch, kHidden, "hidden gradient");
   backward_data(gradient, network.w2, hidden_gradient);
   update(gradient, hidden, network.w2);
-  sluice::add_layer();
+  sluice::profile::add_layer();
 
   for (int b = 0; b < kBatch; ++b) {
     for (int i = 0; i < kHidden; ++i) hidden_gradient.row(b)[i] *= 1 - hidden.row(b)[i] * hidden.row(b)[i];
   }
   update(hidden_gradient, network.x, network.w1);
-  sluice::add_layer();
+  sluice::profile::add_layer();
   return loss;
 }
 
-void print(const sluice::TrainingProfile& profile) {
+void print(const sluice::profile::TrainingProfile& profile) {
   std::printf("%d layers, %.0f ms, TLB reach %s\n\n%-16s %10s %8s %8s %8s %16s\n", profile.layers,
               profile.seconds * 1e3, sluice::format_bytes(profile.tlb_reach).c_str(), "buffer", "size", "layers",
               "read", "written", "accesses a page");
-  for (const sluice::BufferRecord& buffer : profile.buffers) {
+  for (const sluice::profile::BufferRecord& buffer : profile.buffers) {
     const std::string layers = std::to_string(buffer.first_layer) + ".." + std::to_string(buffer.end_layer);
     std::printf("%-16s %10s %8s %8lld %8lld %16.1f\n", buffer.name.c_str(), sluice::format_bytes(buffer.bytes).c_str(),
                 layers.c_str(), static_cast<long long>(buffer.reads), static_cast<long long>(buffer.writes),
@@ -140,12 +141,12 @@ int main() {
   for (int step = 0; step < 3; ++step) std::printf("step %d: loss %.4f\n", step, train_step(network));
 
   // A TLB of 1 MiB, so that a network this small does not fit it.
-  if (const auto started = sluice::start_profile({.tlb_reach = sluice::kMiB}); !started.ok()) {
+  if (const auto started = sluice::profile::start_profile({.tlb_reach = sluice::kMiB}); !started.ok()) {
     std::fprintf(stderr, "%s\n", started.error().message.c_str());
     return 1;
   }
   const float loss = train_step(network);
-  const auto profile = sluice::end_profile();
+  const auto profile = sluice::profile::end_profile();
   if (!profile.ok()) {
     std::fprintf(stderr, "%s\n", profile.error().message.c_str());
     return 1;

@@ -6,5 +6,5 @@
 
 PYBIND11_MODULE(_core, module) {
   module.doc() = "Sluice's engines, as the Python package uses them.";
-  sluice::bind_saved_store(module);
+  sluice::python::bind_saved_store(module);
 }

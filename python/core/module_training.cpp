@@ -13,23 +13,23 @@
 #include "sluice/train/planning.hpp"
 #include "sluice/train/planning_advice.hpp"
 
-namespace sluice {
+namespace sluice::python {
 namespace {
 
 // Whether the graph has parts of an initializer alone: then the rest has to be remembered.
-bool is_partial(const WeightExpression& weights) {
-  if (weights.kind == WeightExpression::Kind::kSlice) return true;
-  return std::ranges::any_of(weights.parts, [](const Weights& part) { return is_partial(*part); });
+bool is_partial(const onnx::WeightExpression& weights) {
+  if (weights.kind == onnx::WeightExpression::Kind::kSlice) return true;
+  return std::ranges::any_of(weights.parts, [](const onnx::Weights& part) { return is_partial(*part); });
 }
 
 // Initializers that the first output is computed from.
-std::set<std::string> read_initializers(const onnx::GraphProto& graph) {
-  std::map<std::string, const onnx::NodeProto*> makers;
-  for (const onnx::NodeProto& node : graph.node()) {
+std::set<std::string> read_initializers(const ::onnx::GraphProto& graph) {
+  std::map<std::string, const ::onnx::NodeProto*> makers;
+  for (const ::onnx::NodeProto& node : graph.node()) {
     for (const std::string& output : node.output()) makers[output] = &node;
   }
   std::set<std::string> seen, initializers;
-  for (const onnx::TensorProto& each : graph.initializer()) initializers.insert(each.name());
+  for (const ::onnx::TensorProto& each : graph.initializer()) initializers.insert(each.name());
   std::vector<std::string> wanted{graph.output(0).name()};
   while (!wanted.empty()) {
     const std::string name = wanted.back();
@@ -42,7 +42,7 @@ std::set<std::string> read_initializers(const onnx::GraphProto& graph) {
 }
 
 // The graph has to train what the module does.
-Status check_trained(const ImportedModel& model, const std::map<std::string, int>& trained) {
+Status check_trained(const onnx::ImportedModel& model, const std::map<std::string, int>& trained) {
   std::set<std::string> in_graph;
   for (const auto& [parameter, weights] : model.sources) weights->collect_initializers(in_graph);
   for (const std::string& name : read_initializers(model.model->graph())) {
@@ -55,15 +55,15 @@ Status check_trained(const ImportedModel& model, const std::map<std::string, int
                "the module ends in a softmax, and the cross-entropy has its own: let it give logits instead"};
 }
 
-Result<ImportedModel> import_module(const ModuleTrainingOptions& options, std::int64_t samples) {
-  OnnxOptions wanted{.trained = options.trained, .given = true, .batch = samples};
-  if (options.own_loss) wanted.loss = OnnxLoss::kFirstOutput;
-  return import_model(options.onnx, wanted);
+Result<onnx::ImportedModel> import_module(const ModuleTrainingOptions& options, std::int64_t samples) {
+  onnx::OnnxOptions wanted{.trained = options.trained, .given = true, .batch = samples};
+  if (options.own_loss) wanted.loss = onnx::OnnxLoss::kFirstOutput;
+  return onnx::import_model(options.onnx, wanted);
 }
 
-std::map<std::string, ParameterSettings> settings_by_parameter(const ModuleTrainingOptions& options,
-                                                               const ParameterSources& sources) {
-  std::map<std::string, ParameterSettings> settings;
+std::map<std::string, graph::ParameterSettings> settings_by_parameter(const ModuleTrainingOptions& options,
+                                                                      const onnx::ParameterSources& sources) {
+  std::map<std::string, graph::ParameterSettings> settings;
   for (const auto& [parameter, weights] : sources) {
     std::set<std::string> names;
     weights->collect_initializers(names);
@@ -75,39 +75,40 @@ std::map<std::string, ParameterSettings> settings_by_parameter(const ModuleTrain
 }
 
 // A share is one of what the step takes where nobody says how much, whether this machine has that or not.
-Result<MemorySize> resolved(const MemorySize& fast, const Workload& workload, Machine machine) {
+Result<MemorySize> resolved(const MemorySize& fast, const train::Workload& workload, memory::Machine machine) {
   if (std::holds_alternative<Bytes>(fast.value)) return fast;
-  machine.tiers[kFastTier].capacity = std::numeric_limits<Bytes>::max();
-  SLUICE_ASSIGN(const Plan whole, plan_tightly(workload, machine));
-  return MemorySize{fast.resolve(whole.arena_bytes[kFastTier])};
+  machine.tiers[memory::kFastTier].capacity = std::numeric_limits<Bytes>::max();
+  SLUICE_ASSIGN(const plan::Plan whole, train::plan_tightly(workload, machine));
+  return MemorySize{fast.resolve(whole.arena_bytes[memory::kFastTier])};
 }
 
-Result<Plan> plan_in(const ModuleTrainingOptions& options, const Workload& workload, Machine& machine) {
-  if (!options.fast) return plan_tightly(workload, machine);
+Result<plan::Plan> plan_in(const ModuleTrainingOptions& options, const train::Workload& workload,
+                           memory::Machine& machine) {
+  if (!options.fast) return train::plan_tightly(workload, machine);
   SLUICE_ASSIGN(const MemorySize fast, resolved(*options.fast, workload, machine));
-  ProfileCache cache = ProfileCache::open(machine.compute_fingerprint());
-  SLUICE_RETURN_IF_ERROR(probe_machine(machine, cache, Probe::kUseCache));
-  SLUICE_ASSIGN(const Profile profile, measure_profile(*workload.compiled, machine, cache));
-  Result<Plan> plan = plan_workload(workload, machine, profile, options.planner, {.size = fast});
+  profile::ProfileCache cache = profile::ProfileCache::open(machine.compute_fingerprint());
+  SLUICE_RETURN_IF_ERROR(experiment::probe_machine(machine, cache, experiment::Probe::kUseCache));
+  SLUICE_ASSIGN(const profile::Profile profile, measure::measure_profile(*workload.compiled, machine, cache));
+  Result<plan::Plan> plan = train::plan_workload(workload, machine, profile, options.planner, {.size = fast});
   if (plan.ok()) return plan;
-  return advised(workload, machine, profile, options.planner, {.size = fast}, nullptr, plan.error());
+  return train::advised(workload, machine, profile, options.planner, {.size = fast}, nullptr, plan.error());
 }
 
-Result<Machine> machine_for(const ModuleTrainingOptions& options) {
-  MachineOptions machine{.threads = options.threads, .spill_path = options.folder};
+Result<memory::Machine> machine_for(const ModuleTrainingOptions& options) {
+  memory::MachineOptions machine{.threads = options.threads, .spill_path = options.folder};
   if (!options.fast || options.folder.empty()) machine.slow.clear();
-  return make_machine(machine);
+  return memory::make_machine(machine);
 }
 
 }  // namespace
 
 struct ModuleTraining::Prepared {
-  Workload workload;
-  Machine machine;
-  Plan plan;
+  train::Workload workload;
+  memory::Machine machine;
+  plan::Plan plan;
 };
 
-class ModuleTraining::GivenBatch : public InputSource {
+class ModuleTraining::GivenBatch : public kernels::InputSource {
  public:
   void give(std::span<const std::span<const std::byte>> batch) { batch_ = batch; }
 
@@ -139,54 +140,54 @@ Status ModuleTraining::begin() {
 }
 
 Status ModuleTraining::prepare(std::int64_t samples) {
-  ForwardModel forward;
+  train::ForwardModel forward;
   {
-    SLUICE_ASSIGN(ImportedModel model, import_module(options_, samples));
+    SLUICE_ASSIGN(onnx::ImportedModel model, import_module(options_, samples));
     SLUICE_RETURN_IF_ERROR(check_trained(model, options_.trained));
     if (by_samples_.empty()) {
       sources_ = model.sources;
       notes_ = model.notes;
       initial_ = model.initializers;
-      forward.values = std::make_shared<GivenWeights>(model.initializers, model.sources);
+      forward.values = std::make_shared<onnx::GivenWeights>(model.initializers, model.sources);
       SLUICE_RETURN_IF_ERROR(keep_partial(*model.initializers));
     }
     forward.graph = std::move(model.forward);
   }
   auto prepared = std::make_unique<Prepared>();
-  WorkloadOptions workload{.onnx = options_.onnx, .optimizer = options_.optimizer};
-  workload.optimizer.recompute = Recompute::kChains;
+  train::WorkloadOptions workload{.onnx = options_.onnx, .optimizer = options_.optimizer};
+  workload.optimizer.recompute = graph::Recompute::kChains;
   workload.optimizer.by_parameter = settings_by_parameter(options_, sources_);
   workload.shape.batch = samples;
   workload.threads = options_.threads;
-  SLUICE_ASSIGN(prepared->workload, build_workload(std::move(forward), workload));
+  SLUICE_ASSIGN(prepared->workload, train::build_workload(std::move(forward), workload));
   SLUICE_ASSIGN(prepared->machine, machine_for(options_));
   SLUICE_ASSIGN(prepared->plan, plan_in(options_, prepared->workload, prepared->machine));
   by_samples_[samples] = std::move(prepared);
   return {};
 }
 
-Status ModuleTraining::keep_partial(const Initializers& initializers) {
+Status ModuleTraining::keep_partial(const onnx::Initializers& initializers) {
   for (const auto& [parameter, weights] : sources_) {
     std::set<std::string> names;
     if (is_partial(*weights)) weights->collect_initializers(names);
     for (const std::string& name : names) {
-      const TensorSource& source = *initializers.find(name);
+      const onnx::TensorSource& source = *initializers.find(name);
       std::vector<float>& values = kept_[name];
       values.resize(static_cast<std::size_t>(source.count));
-      SLUICE_RETURN_IF_ERROR(read_floats(source, 0, values));
+      SLUICE_RETURN_IF_ERROR(onnx::read_floats(source, 0, values));
     }
   }
   return {};
 }
 
-Status ModuleTraining::start(Prepared& prepared, const ParkedTensors* earlier) {
-  SessionOptions session{.input = batch_.get(), .seed = options_.seed};
-  SLUICE_ASSIGN(session_, Session::create(prepared.workload, prepared.machine, prepared.plan, session, earlier));
+Status ModuleTraining::start(Prepared& prepared, const train::ParkedTensors* earlier) {
+  train::SessionOptions session{.input = batch_.get(), .seed = options_.seed};
+  SLUICE_ASSIGN(session_, train::Session::create(prepared.workload, prepared.machine, prepared.plan, session, earlier));
   return {};
 }
 
-std::vector<InputTensor> ModuleTraining::inputs() const {
-  return input_tensors(by_samples_.at(samples_)->workload.graph());
+std::vector<data::InputTensor> ModuleTraining::inputs() const {
+  return data::input_tensors(by_samples_.at(samples_)->workload.graph());
 }
 
 Status ModuleTraining::check_running() const {
@@ -201,7 +202,8 @@ Status ModuleTraining::change_batch(std::int64_t samples) {
   if (samples == samples_) return {};
   if (!by_samples_.contains(samples)) SLUICE_RETURN_IF_ERROR(prepare(samples));
   Prepared& next = *by_samples_.at(samples);
-  SLUICE_ASSIGN(const ParkedTensors parked, ParkedTensors::park(session_->parameters(), scratch_folder(next.machine)));
+  SLUICE_ASSIGN(const train::ParkedTensors parked,
+                train::ParkedTensors::park(session_->parameters(), train::scratch_folder(next.machine)));
   session_.reset();
   const Status started = start(next, &parked);
   if (started.ok()) {
@@ -212,10 +214,11 @@ Status ModuleTraining::change_batch(std::int64_t samples) {
   return started;
 }
 
-Result<StepOutcome> ModuleTraining::step(std::span<const std::span<const std::byte>> batch, double learning_rate) {
+Result<train::StepOutcome> ModuleTraining::step(std::span<const std::span<const std::byte>> batch,
+                                                double learning_rate) {
   const std::scoped_lock lock(turn_);
   SLUICE_RETURN_IF_ERROR(check_running());
-  const std::vector<InputTensor> wanted = inputs();
+  const std::vector<data::InputTensor> wanted = inputs();
   SLUICE_CHECK(batch.size() == wanted.size(), "a batch has all tensors");
   for (std::size_t each = 0; each < batch.size(); ++each) {
     if (static_cast<std::int64_t>(batch[each].size()) == 4 * wanted[each].elements()) continue;
@@ -223,7 +226,7 @@ Result<StepOutcome> ModuleTraining::step(std::span<const std::span<const std::by
                                                    wanted[each].elements(), batch[each].size())};
   }
   batch_->give(batch);
-  SLUICE_ASSIGN(StepOutcome outcome, session_->run_step(steps_, learning_rate));
+  SLUICE_ASSIGN(train::StepOutcome outcome, session_->run_step(steps_, learning_rate));
   ++steps_;
   return outcome;
 }
@@ -245,8 +248,8 @@ std::vector<std::string> ModuleTraining::parameters_of(const std::string& initia
 }
 
 // The initializer, and the others that lie in parameters with it. Of the state, what is not in the graph is zero.
-Result<InitializerValues> ModuleTraining::current(const std::string& initializer, const std::string& state) {
-  InitializerValues values;
+Result<onnx::InitializerValues> ModuleTraining::current(const std::string& initializer, const std::string& state) {
+  onnx::InitializerValues values;
   const std::vector<std::string> parameters = parameters_of(initializer);
   for (const std::string& parameter : parameters) {
     std::set<std::string> names;
@@ -258,8 +261,8 @@ Result<InitializerValues> ModuleTraining::current(const std::string& initializer
     }
   }
   for (const std::string& parameter : parameters) {
-    SLUICE_ASSIGN(std::vector<float> trained, read_whole(session_->parameters(), {parameter, state}));
-    write_back_weights(*sources_.at(parameter), std::move(trained), values);
+    SLUICE_ASSIGN(std::vector<float> trained, train::read_whole(session_->parameters(), {parameter, state}));
+    onnx::write_back_weights(*sources_.at(parameter), std::move(trained), values);
   }
   session_->parameters().release();
   return values;
@@ -267,9 +270,9 @@ Result<InitializerValues> ModuleTraining::current(const std::string& initializer
 
 Status ModuleTraining::read(const std::string& initializer, const std::string& state, std::span<float> values) {
   const std::scoped_lock lock(turn_);
-  if (initial_ != nullptr && state.empty()) return read_floats(*initial_->find(initializer), 0, values);
+  if (initial_ != nullptr && state.empty()) return onnx::read_floats(*initial_->find(initializer), 0, values);
   SLUICE_RETURN_IF_ERROR(check_running());
-  SLUICE_ASSIGN(const InitializerValues now, current(initializer, state));
+  SLUICE_ASSIGN(const onnx::InitializerValues now, current(initializer, state));
   const auto found = now.find(initializer);
   if (found == now.end() || found->second.size() != values.size()) {
     return bad_input(fmt::format("'{}' is not trained, or has another shape", initializer));
@@ -281,23 +284,25 @@ Status ModuleTraining::read(const std::string& initializer, const std::string& s
 Status ModuleTraining::write(const std::string& initializer, const std::string& state, std::span<const float> values) {
   const std::scoped_lock lock(turn_);
   SLUICE_RETURN_IF_ERROR(check_running());
-  SLUICE_ASSIGN(InitializerValues now, current(initializer, state));
+  SLUICE_ASSIGN(onnx::InitializerValues now, current(initializer, state));
   now[initializer].assign(values.begin(), values.end());
   if (const auto kept = kept_.find(initializer); kept != kept_.end() && state.empty()) kept->second = now[initializer];
-  const ReadInitializer part = [&](const std::string& name, std::int64_t first, std::span<float> into) {
+  const onnx::ReadInitializer part = [&](const std::string& name, std::int64_t first, std::span<float> into) {
     std::copy_n(now.at(name).begin() + first, into.size(), into.begin());
     return Status();
   };
   for (const std::string& parameter : parameters_of(initializer)) {
-    const WeightExpression& weights = *sources_.at(parameter);
-    std::vector<float> whole(static_cast<std::size_t>(element_count(weights.shape)));
-    SLUICE_RETURN_IF_ERROR(evaluate_weights(weights, part, 0, whole));
-    SLUICE_RETURN_IF_ERROR(write_whole(session_->parameters(), {parameter, state}, whole));
+    const onnx::WeightExpression& weights = *sources_.at(parameter);
+    std::vector<float> whole(static_cast<std::size_t>(graph::element_count(weights.shape)));
+    SLUICE_RETURN_IF_ERROR(onnx::evaluate_weights(weights, part, 0, whole));
+    SLUICE_RETURN_IF_ERROR(train::write_whole(session_->parameters(), {parameter, state}, whole));
   }
   session_->parameters().release();
   return {};
 }
 
-Bytes ModuleTraining::fast_bytes() const { return session_ == nullptr ? 0 : session_->plan().budgets.at(kFastTier); }
+Bytes ModuleTraining::fast_bytes() const {
+  return session_ == nullptr ? 0 : session_->plan().budgets.at(memory::kFastTier);
+}
 
-}  // namespace sluice
+}  // namespace sluice::python

@@ -19,20 +19,20 @@
 #include "sluice/onnx/given_weights.hpp"
 #include "sluice/train/session.hpp"
 
-namespace sluice {
+namespace sluice::python {
 
 struct ModuleTrainingOptions {
   std::filesystem::path onnx;
-  std::map<std::string, int> trained;     // initializers that are the graph's parameters, where the loss reads them
-  std::vector<ParameterSettings> groups;  // of these, by their number
-  bool own_loss = false;                  // the file's first output is the loss; else the cross-entropy of it is
-  OptimizerOptions optimizer;             // but for the above
-  int threads = 1;                        // of the main processor
-  std::int64_t samples = 1;               // of the first batches
-  std::string planner;                    // with `fast`
-  std::optional<MemorySize> fast;         // nothing: all that the step takes
-  std::string folder;                     // for what does not fit; empty: that is computed again
-  std::uint64_t seed = 1;                 // of dropout
+  std::map<std::string, int> trained;  // initializers that are the graph's parameters, where the loss reads them
+  std::vector<graph::ParameterSettings> groups;  // of these, by their number
+  bool own_loss = false;                         // the file's first output is the loss; else the cross-entropy of it is
+  graph::OptimizerOptions optimizer;             // but for the above
+  int threads = 1;                               // of the main processor
+  std::int64_t samples = 1;                      // of the first batches
+  std::string planner;                           // with `fast`
+  std::optional<MemorySize> fast;                // nothing: all that the step takes
+  std::string folder;                            // for what does not fit; empty: that is computed again
+  std::uint64_t seed = 1;                        // of dropout
 };
 
 class ModuleTraining {
@@ -45,10 +45,10 @@ class ModuleTraining {
   Status begin();
 
   // What a step takes, in this order: row-major fp32 or i32 by their contents, as step() wants them.
-  std::vector<InputTensor> inputs() const;
+  std::vector<data::InputTensor> inputs() const;
   // From the next step on, batches have `samples`.
   Status change_batch(std::int64_t samples);
-  Result<StepOutcome> step(std::span<const std::span<const std::byte>> batch, double learning_rate);
+  Result<train::StepOutcome> step(std::span<const std::span<const std::byte>> batch, double learning_rate);
 
   // Initializers that steps change, ascending.
   std::vector<std::string> changing() const;
@@ -69,22 +69,22 @@ class ModuleTraining {
 
   explicit ModuleTraining(const ModuleTrainingOptions& options);
   Status prepare(std::int64_t samples);
-  Status keep_partial(const Initializers& initializers);
-  Result<InitializerValues> current(const std::string& initializer, const std::string& state);
+  Status keep_partial(const onnx::Initializers& initializers);
+  Result<onnx::InitializerValues> current(const std::string& initializer, const std::string& state);
   std::vector<std::string> parameters_of(const std::string& initializer) const;
-  Status start(Prepared& prepared, const ParkedTensors* earlier);
+  Status start(Prepared& prepared, const train::ParkedTensors* earlier);
   Status check_running() const;
 
   ModuleTrainingOptions options_;
-  std::shared_ptr<const Initializers> initial_;  // until training begins
-  std::map<std::string, Weights> sources_;       // by parameter of the graph
-  InitializerValues kept_;                       // as far as the graph has parts of them
+  std::shared_ptr<const onnx::Initializers> initial_;  // until training begins
+  std::map<std::string, onnx::Weights> sources_;       // by parameter of the graph
+  onnx::InitializerValues kept_;                       // as far as the graph has parts of them
   std::map<std::int64_t, std::unique_ptr<Prepared>> by_samples_;
   std::unique_ptr<GivenBatch> batch_;
-  std::unique_ptr<Session> session_;
+  std::unique_ptr<train::Session> session_;
   std::int64_t samples_ = 0, steps_ = 0;
   std::mutex turn_;
   std::vector<std::string> notes_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::python

@@ -6,7 +6,7 @@
 
 #include <memory>
 
-namespace sluice {
+namespace sluice::python {
 
 template <typename T>
 std::shared_ptr<T> of_this_process(std::unique_ptr<T> object) {
@@ -15,4 +15,4 @@ std::shared_ptr<T> of_this_process(std::unique_ptr<T> object) {
           }};
 }
 
-}  // namespace sluice
+}  // namespace sluice::python

@@ -8,7 +8,7 @@
 
 #include "sluice/base/result.hpp"
 
-namespace sluice {
+namespace sluice::python {
 
 // May be called without the interpreter's lock.
 [[noreturn]] inline void raise_error(const Error& error) {
@@ -31,4 +31,4 @@ T value_or_raise(Result<T> result) {
   return std::move(result).value();
 }
 
-}  // namespace sluice
+}  // namespace sluice::python

@@ -8,7 +8,7 @@
 #include "python/core/raise_error.hpp"
 #include "sluice/offload/saved_store.hpp"
 
-namespace sluice {
+namespace sluice::python {
 namespace {
 
 namespace py = pybind11;
@@ -16,15 +16,15 @@ namespace py = pybind11;
 // Addresses come from Python as numbers: what torch calls data_ptr().
 std::byte* address(std::uintptr_t number) { return reinterpret_cast<std::byte*>(number); }
 
-std::shared_ptr<SavedStore> open_store(const std::string& path, Bytes file_bytes) {
-  return of_this_process(value_or_raise(SavedStore::open({path, file_bytes})));
+std::shared_ptr<offload::SavedStore> open_store(const std::string& path, Bytes file_bytes) {
+  return of_this_process(value_or_raise(offload::SavedStore::open({path, file_bytes})));
 }
 
 }  // namespace
 
 void bind_saved_store(py::module_& module) {
-  using Store = SavedStore;
-  using Id = SavedStore::Id;
+  using Store = offload::SavedStore;
+  using Id = offload::SavedStore::Id;
   const py::call_guard<py::gil_scoped_release> others_run;
   py::class_<Store, std::shared_ptr<Store>>(
       module, "SavedStore", "Keeps bytes in a file for a while; they leave and come back in the background.")
@@ -46,4 +46,4 @@ void bind_saved_store(py::module_& module) {
       .def_property_readonly("notes", &Store::notes);
 }
 
-}  // namespace sluice
+}  // namespace sluice::python

@@ -3,8 +3,8 @@
 
 #include <pybind11/pybind11.h>
 
-namespace sluice {
+namespace sluice::python {
 
 void bind_saved_store(pybind11::module_& module);
 
-}  // namespace sluice
+}  // namespace sluice::python

@@ -17,7 +17,7 @@ namespace {
 
 namespace py = pybind11;
 using sluice::Bytes;
-using sluice::PagePool;
+using sluice::memory::PagePool;
 
 constexpr std::size_t kSmallest = 64 << 10;
 

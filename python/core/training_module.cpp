@@ -10,10 +10,10 @@
 #include "sluice/memory/process_memory.hpp"
 #include "sluice/onnx/model/external_data.hpp"
 
+namespace sluice::python {
 namespace {
 
 namespace py = pybind11;
-using namespace sluice;
 
 using Memory = std::pair<std::uintptr_t, std::int64_t>;  // address, elements
 
@@ -22,9 +22,9 @@ std::span<T> elements(const Memory& memory) {
   return {reinterpret_cast<T*>(memory.first), static_cast<std::size_t>(memory.second)};
 }
 
-OptimizerOptions optimizer_options(const py::dict& values) {
-  OptimizerOptions options;
-  options.optimizer = value_or_raise(parse_optimizer(values["name"].cast<std::string>()));
+graph::OptimizerOptions optimizer_options(const py::dict& values) {
+  graph::OptimizerOptions options;
+  options.optimizer = value_or_raise(graph::parse_optimizer(values["name"].cast<std::string>()));
   options.momentum = values["momentum"].cast<double>();
   options.beta2 = values["beta2"].cast<double>();
   options.epsilon = values["epsilon"].cast<double>();
@@ -61,8 +61,8 @@ float step(ModuleTraining& training, const std::vector<Memory>& batch, double le
 
 py::list inputs(const ModuleTraining& training) {
   py::list list;
-  for (const InputTensor& each : training.inputs()) {
-    list.append(py::make_tuple(each.name, std::string(content_name(each.content)), each.shape, each.bound));
+  for (const data::InputTensor& each : training.inputs()) {
+    list.append(py::make_tuple(each.name, std::string(data::content_name(each.content)), each.shape, each.bound));
   }
   return list;
 }
@@ -76,14 +76,14 @@ PYBIND11_MODULE(_train, module) {
   module.def(
       "give_inputs_values",
       [](const std::string& path, const std::map<std::string, Memory>& values, const std::set<std::string>& fed) {
-        InputValues spans;
+        onnx::InputValues spans;
         for (const auto& [name, memory] : values) spans[name] = elements<const std::byte>(memory);
-        raise_unless_ok(give_inputs_values(path, spans, fed));
+        raise_unless_ok(onnx::give_inputs_values(path, spans, fed));
       },
       py::arg("path"), py::arg("values"), py::arg("fed"),
       "Inputs of the ONNX file but those that are fed become initializers, large ones in a file beside it. values: "
       "addresses and bytes.");
-  module.def("return_free_memory", &return_free_memory, "What was freed goes back to the system.");
+  module.def("return_free_memory", &memory::return_free_memory, "What was freed goes back to the system.");
   py::class_<ModuleTraining, std::shared_ptr<ModuleTraining>>(module, "ModuleTraining")
       .def(py::init(&open), py::arg("onnx"), py::arg("trained"), py::arg("groups"), py::arg("own_loss"),
            py::arg("optimizer"), py::arg("threads"), py::arg("fast"), py::arg("planner"), py::arg("folder"),
@@ -114,3 +114,5 @@ PYBIND11_MODULE(_train, module) {
       .def_property_readonly("notes", &ModuleTraining::notes)
       .def_property_readonly("fast_bytes", &ModuleTraining::fast_bytes);
 }
+
+}  // namespace sluice::python

@@ -7,14 +7,14 @@
 #include "sluice/base/random.hpp"
 #include "sluice/data/epoch_order.hpp"
 
-namespace sluice {
+namespace sluice::data {
 namespace {
 
 constexpr std::uint64_t kMask = stream_of("masked positions");
 constexpr std::uint64_t kSegment = stream_of("segments");
 constexpr std::uint64_t kNoise = stream_of("noise");
 constexpr float kMaskedShare = 0.15F;
-constexpr std::size_t kContents = static_cast<std::size_t>(Content::kIntegers) + 1;
+constexpr std::size_t kContents = static_cast<std::size_t>(graph::Content::kIntegers) + 1;
 
 template <typename T>
 std::span<T> typed(std::span<std::byte> bytes) {
@@ -39,7 +39,7 @@ struct BatchSource::Targets {
   };
 
   std::array<Target, kContents> by_content;
-  const Target& operator[](Content content) const { return by_content[static_cast<std::size_t>(content)]; }
+  const Target& operator[](graph::Content content) const { return by_content[static_cast<std::size_t>(content)]; }
 };
 
 BatchSource::BatchSource(std::vector<InputTensor> tensors, std::unique_ptr<ImageSet> images,
@@ -88,13 +88,13 @@ Status BatchSource::fill_sample(const Targets& targets, std::int64_t position, s
   if (images_) SLUICE_RETURN_IF_ERROR(fill_image(targets, sample, row));
   if (tokens_) SLUICE_RETURN_IF_ERROR(fill_tokens(targets, sample, position, row));
   const auto index = static_cast<std::uint64_t>(position);
-  if (const auto& segments = targets[Content::kSegments]) {
+  if (const auto& segments = targets[graph::Content::kSegments]) {
     const auto values = segments.row<std::int32_t>(row);
     const std::size_t first = random_bits(seed_, kSegment, index) % values.size();
     std::fill_n(values.begin(), first, 0);
     std::fill(values.begin() + static_cast<std::ptrdiff_t>(first), values.end(), 1);
   }
-  if (const auto& noise = targets[Content::kNoise]) {
+  if (const auto& noise = targets[graph::Content::kNoise]) {
     const auto values = noise.row<float>(row);
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = random_normal(seed_, kNoise, index * values.size() + i);
   }
@@ -102,17 +102,17 @@ Status BatchSource::fill_sample(const Targets& targets, std::int64_t position, s
 }
 
 Status BatchSource::fill_image(const Targets& targets, std::int64_t sample, std::int64_t row) const {
-  SLUICE_ASSIGN(const std::int32_t label, images_->read(sample, targets[Content::kImages].row<float>(row)));
-  if (const auto& labels = targets[Content::kLabels]) std::ranges::fill(labels.row<std::int32_t>(row), label);
+  SLUICE_ASSIGN(const std::int32_t label, images_->read(sample, targets[graph::Content::kImages].row<float>(row)));
+  if (const auto& labels = targets[graph::Content::kLabels]) std::ranges::fill(labels.row<std::int32_t>(row), label);
   return {};
 }
 
 Status BatchSource::fill_tokens(const Targets& targets, std::int64_t sample, std::int64_t position,
                                 std::int64_t row) const {
-  const auto& tokens = targets[Content::kTokens];
-  const auto& next = targets[Content::kNextTokens];
-  const auto& masked = targets[Content::kMaskedTokens];
-  const auto& hidden = targets[Content::kHiddenTokens];
+  const auto& tokens = targets[graph::Content::kTokens];
+  const auto& next = targets[graph::Content::kNextTokens];
+  const auto& masked = targets[graph::Content::kMaskedTokens];
+  const auto& hidden = targets[graph::Content::kHiddenTokens];
   const std::int64_t length = std::max({tokens.sample_elements, next.sample_elements, masked.sample_elements});
   std::vector<std::int32_t> text(static_cast<std::size_t>(length + 1));
   SLUICE_RETURN_IF_ERROR(tokens_->read(sample, text));
@@ -133,4 +133,4 @@ Status BatchSource::fill_tokens(const Targets& targets, std::int64_t sample, std
   return {};
 }
 
-}  // namespace sluice
+}  // namespace sluice::data

@@ -20,11 +20,11 @@
 #include "sluice/data/sample_sets.hpp"
 #include "sluice/kernels/backend.hpp"
 
-namespace sluice {
+namespace sluice::data {
 
 enum class SampleOrder { kShuffled, kSequential };
 
-class BatchSource : public InputSource {
+class BatchSource : public kernels::InputSource {
  public:
   // A set is needed where a tensor's content comes from one.
   BatchSource(std::vector<InputTensor> tensors, std::unique_ptr<ImageSet> images, std::unique_ptr<TokenSet> tokens,
@@ -49,4 +49,4 @@ class BatchSource : public InputSource {
   std::uint64_t seed_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::data

@@ -5,7 +5,7 @@
 #include <array>
 #include <string>
 
-namespace sluice {
+namespace sluice::data {
 
 struct CifarVariant {
   std::string name;
@@ -83,4 +83,4 @@ Result<std::int32_t> CifarImages::read(std::int64_t sample, std::span<float> ima
   return label;
 }
 
-}  // namespace sluice
+}  // namespace sluice::data

@@ -15,7 +15,7 @@
 #include "sluice/data/data_file.hpp"
 #include "sluice/data/sample_sets.hpp"
 
-namespace sluice {
+namespace sluice::data {
 
 struct CifarVariant;  // what distinguishes the two sets
 
@@ -37,4 +37,4 @@ class CifarImages : public ImageSet {
   std::vector<DataFile> files_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::data

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <utility>
 
-namespace sluice {
+namespace sluice::data {
 
 Result<DataFile> DataFile::open(const std::filesystem::path& path, std::string_view what, std::string_view hint) {
   const auto refused = [&](const char* why) {
@@ -61,4 +61,4 @@ Status DataFile::read(std::int64_t offset, std::span<unsigned char> into) const 
   return {};
 }
 
-}  // namespace sluice
+}  // namespace sluice::data

@@ -10,7 +10,7 @@
 
 #include "sluice/base/result.hpp"
 
-namespace sluice {
+namespace sluice::data {
 
 class DataFile {
  public:
@@ -38,4 +38,4 @@ class DataFile {
   std::int64_t bytes_ = 0;
 };
 
-}  // namespace sluice
+}  // namespace sluice::data

@@ -11,7 +11,7 @@
 #include "sluice/data/synthetic_language.hpp"
 #include "sluice/data/text_corpus.hpp"
 
-namespace sluice {
+namespace sluice::data {
 namespace {
 
 constexpr std::int64_t kClassesWithoutLabels = 10;  // kinds of synthetic images where the model asks for no labels
@@ -25,14 +25,15 @@ struct Wanted {
 
 Wanted wanted_by(const std::vector<InputTensor>& tensors) {
   Wanted wanted;
-  if (const InputTensor* images = find_input(tensors, Content::kImages)) {
+  if (const InputTensor* images = find_input(tensors, graph::Content::kImages)) {
     SLUICE_CHECK(images->shape.size() == 4, "images are [N, C, H, W]");
     wanted.images = ImageShape{images->shape[1], images->shape[2], images->shape[3]};
   }
-  if (const InputTensor* labels = find_input(tensors, Content::kLabels)) wanted.classes = labels->bound;
-  const bool masks = find_input(tensors, Content::kMaskedTokens) || find_input(tensors, Content::kHiddenTokens);
-  for (const Content content :
-       {Content::kTokens, Content::kNextTokens, Content::kMaskedTokens, Content::kHiddenTokens}) {
+  if (const InputTensor* labels = find_input(tensors, graph::Content::kLabels)) wanted.classes = labels->bound;
+  const bool masks =
+      find_input(tensors, graph::Content::kMaskedTokens) || find_input(tensors, graph::Content::kHiddenTokens);
+  for (const graph::Content content : {graph::Content::kTokens, graph::Content::kNextTokens,
+                                       graph::Content::kMaskedTokens, graph::Content::kHiddenTokens}) {
     const InputTensor* tokens = find_input(tensors, content);
     if (tokens == nullptr) continue;
     wanted.sequence = tokens->sample_elements();
@@ -77,7 +78,7 @@ Result<std::unique_ptr<ImageSet>> open_mnist(std::string_view directory, const W
 Result<std::unique_ptr<TokenSet>> open_text(std::string_view path, const Wanted& wanted,
                                             const std::vector<InputTensor>& tensors, Split split) {
   if (wanted.sequence == 0 || wanted.vocabulary < TextCorpus::kVocabulary) {
-    const bool masks = find_input(tensors, Content::kMaskedTokens) != nullptr;
+    const bool masks = find_input(tensors, graph::Content::kMaskedTokens) != nullptr;
     return does_not_fit("text has 256 kinds of bytes", tensors,
                         fmt::format("take a language model and set --classes {} or more (its vocabulary{})",
                                     TextCorpus::kVocabulary + (masks ? 1 : 0), masks ? ", mask token included" : ""));
@@ -131,4 +132,4 @@ Result<std::unique_ptr<BatchSource>> open_data_source(std::string_view text, con
   return std::make_unique<BatchSource>(tensors, std::move(sets.images), std::move(sets.tokens), order, seed);
 }
 
-}  // namespace sluice
+}  // namespace sluice::data

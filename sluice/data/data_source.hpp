@@ -15,7 +15,7 @@
 
 #include "sluice/data/batch_source.hpp"
 
-namespace sluice {
+namespace sluice::data {
 
 // Training batches are shuffled; validation goes through its split in order. Synthetic data has no validation split.
 Result<std::unique_ptr<BatchSource>> open_data_source(std::string_view text, const std::vector<InputTensor>& tensors,
@@ -26,4 +26,4 @@ bool has_validation_split(std::string_view text);
 // "cifar10" of "cifar10:DIRECTORY".
 std::string_view data_kind(std::string_view text);
 
-}  // namespace sluice
+}  // namespace sluice::data

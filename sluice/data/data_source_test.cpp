@@ -13,7 +13,7 @@
 
 #include "sluice/data/epoch_order.hpp"
 
-namespace sluice {
+namespace sluice::data {
 namespace {
 
 using ::testing::HasSubstr;
@@ -25,8 +25,8 @@ struct Batch {
 
 std::vector<InputTensor> image_inputs(std::int64_t batch, std::int64_t size, std::int64_t classes,
                                       std::int64_t channels = 3) {
-  return {{"images", Content::kImages, {batch, channels, size, size}, 0},
-          {"labels", Content::kLabels, {batch}, classes}};
+  return {{"images", graph::Content::kImages, {batch, channels, size, size}, 0},
+          {"labels", graph::Content::kLabels, {batch}, classes}};
 }
 
 std::unique_ptr<BatchSource> open(const std::string& text, const std::vector<InputTensor>& inputs,
@@ -42,13 +42,13 @@ std::string open_error(const std::string& text, const std::vector<InputTensor>& 
   return source.ok() ? "" : source.error().message;
 }
 
-Status fill(InputSource& source, std::int64_t step, Batch& batch) {
+Status fill(kernels::InputSource& source, std::int64_t step, Batch& batch) {
   const std::vector<std::span<std::byte>> spans{std::as_writable_bytes(std::span(batch.images)),
                                                 std::as_writable_bytes(std::span(batch.labels))};
   return source.fill(step, spans);
 }
 
-Batch batch_at(InputSource& source, const std::vector<InputTensor>& inputs, std::int64_t step) {
+Batch batch_at(kernels::InputSource& source, const std::vector<InputTensor>& inputs, std::int64_t step) {
   Batch batch{std::vector<float>(static_cast<std::size_t>(inputs[0].elements())),
               std::vector<std::int32_t>(static_cast<std::size_t>(inputs[1].elements()))};
   const Status status = fill(source, step, batch);
@@ -267,4 +267,4 @@ TEST(DataSourceTest, RefusesUnknownNamesAndWrongShapes) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::data

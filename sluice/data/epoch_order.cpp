@@ -5,7 +5,7 @@
 #include "sluice/base/check.hpp"
 #include "sluice/base/random.hpp"
 
-namespace sluice {
+namespace sluice::data {
 namespace {
 
 constexpr int kRounds = 4;
@@ -37,4 +37,4 @@ std::int64_t sample_at(std::uint64_t seed, std::int64_t position, std::int64_t c
   return static_cast<std::int64_t>(word);
 }
 
-}  // namespace sluice
+}  // namespace sluice::data

@@ -7,10 +7,10 @@
 
 #include <cstdint>
 
-namespace sluice {
+namespace sluice::data {
 
 // Sample index in [0, count) at `position` (0, 1, 2, ... over all epochs). Each epoch of `count` positions visits
 // every sample once.
 std::int64_t sample_at(std::uint64_t seed, std::int64_t position, std::int64_t count);
 
-}  // namespace sluice
+}  // namespace sluice::data

@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-namespace sluice {
+namespace sluice::data {
 namespace {
 
 std::vector<std::int64_t> epoch_of(std::uint64_t seed, std::int64_t epoch, std::int64_t count) {
@@ -40,4 +40,4 @@ TEST(EpochOrderTest, OrderLooksShuffled) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::data

@@ -6,7 +6,7 @@
 #include <array>
 #include <vector>
 
-namespace sluice {
+namespace sluice::data {
 namespace {
 
 constexpr float kMean = 0.1307F;
@@ -80,4 +80,4 @@ Result<std::int32_t> MnistImages::read(std::int64_t sample, std::span<float> ima
   return label[0];
 }
 
-}  // namespace sluice
+}  // namespace sluice::data

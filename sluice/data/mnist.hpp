@@ -16,7 +16,7 @@
 #include "sluice/data/data_file.hpp"
 #include "sluice/data/sample_sets.hpp"
 
-namespace sluice {
+namespace sluice::data {
 
 class MnistImages : public ImageSet {
  public:
@@ -39,4 +39,4 @@ class MnistImages : public ImageSet {
   ImageShape shape_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::data

@@ -8,7 +8,7 @@
 
 #include "sluice/base/result.hpp"
 
-namespace sluice {
+namespace sluice::data {
 
 enum class Split { kTraining, kValidation };
 
@@ -33,4 +33,4 @@ class TokenSet {
   virtual Status read(std::int64_t sample, std::span<std::int32_t> tokens) const = 0;
 };
 
-}  // namespace sluice
+}  // namespace sluice::data

@@ -6,7 +6,7 @@
 
 #include "sluice/base/random.hpp"
 
-namespace sluice {
+namespace sluice::data {
 namespace {
 
 constexpr float kNoiseAmplitude =
@@ -71,4 +71,4 @@ Result<std::int32_t> SyntheticImages::read(std::int64_t sample, std::span<float>
   return static_cast<std::int32_t>(label);
 }
 
-}  // namespace sluice
+}  // namespace sluice::data

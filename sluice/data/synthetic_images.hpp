@@ -8,7 +8,7 @@
 
 #include "sluice/data/sample_sets.hpp"
 
-namespace sluice {
+namespace sluice::data {
 
 class SyntheticImages : public ImageSet {
  public:
@@ -26,4 +26,4 @@ class SyntheticImages : public ImageSet {
   std::uint64_t seed_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::data

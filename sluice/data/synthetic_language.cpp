@@ -5,7 +5,7 @@
 
 #include "sluice/base/random.hpp"
 
-namespace sluice {
+namespace sluice::data {
 namespace {
 
 constexpr std::uint64_t kChain = stream_of("synthetic language: draws");
@@ -38,4 +38,4 @@ Status SyntheticLanguage::read(std::int64_t sample, std::span<std::int32_t> toke
   return {};
 }
 
-}  // namespace sluice
+}  // namespace sluice::data

@@ -7,7 +7,7 @@
 
 #include "sluice/data/sample_sets.hpp"
 
-namespace sluice {
+namespace sluice::data {
 
 class SyntheticLanguage : public TokenSet {
  public:
@@ -23,4 +23,4 @@ class SyntheticLanguage : public TokenSet {
   std::uint64_t seed_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::data

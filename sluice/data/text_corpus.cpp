@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace sluice {
+namespace sluice::data {
 namespace {
 
 constexpr std::int64_t kLookedAt = 65536;  // bytes at the start of each file
@@ -89,4 +89,4 @@ Status TextCorpus::read(std::int64_t sample, std::span<std::int32_t> tokens) con
   return {};
 }
 
-}  // namespace sluice
+}  // namespace sluice::data

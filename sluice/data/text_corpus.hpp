@@ -14,7 +14,7 @@
 #include "sluice/data/data_file.hpp"
 #include "sluice/data/sample_sets.hpp"
 
-namespace sluice {
+namespace sluice::data {
 
 class TextCorpus : public TokenSet {
  public:
@@ -38,4 +38,4 @@ class TextCorpus : public TokenSet {
   std::int64_t windows_ = 0;
 };
 
-}  // namespace sluice
+}  // namespace sluice::data

@@ -9,7 +9,7 @@
 
 #include "sluice/data/data_source.hpp"
 
-namespace sluice {
+namespace sluice::data {
 namespace {
 
 using ::testing::HasSubstr;
@@ -17,22 +17,22 @@ using ::testing::HasSubstr;
 constexpr std::int64_t kBatch = 4;
 constexpr std::int64_t kSequence = 16;
 
-InputTensor ids(const char* name, Content content, std::int64_t bound) {
+InputTensor ids(const char* name, graph::Content content, std::int64_t bound) {
   return {name, content, {kBatch, kSequence}, bound};
 }
 
 std::vector<InputTensor> next_token_inputs(std::int64_t vocabulary) {
-  return {ids("tokens", Content::kTokens, vocabulary), ids("next", Content::kNextTokens, vocabulary)};
+  return {ids("tokens", graph::Content::kTokens, vocabulary), ids("next", graph::Content::kNextTokens, vocabulary)};
 }
 
 std::vector<InputTensor> masked_inputs(std::int64_t vocabulary) {
-  return {ids("masked", Content::kMaskedTokens, vocabulary), ids("segments", Content::kSegments, 2),
-          ids("hidden", Content::kHiddenTokens, vocabulary)};
+  return {ids("masked", graph::Content::kMaskedTokens, vocabulary), ids("segments", graph::Content::kSegments, 2),
+          ids("hidden", graph::Content::kHiddenTokens, vocabulary)};
 }
 
 using TokenBatch = std::vector<std::vector<std::int32_t>>;
 
-TokenBatch batch_at(InputSource& source, std::size_t tensors, std::int64_t step) {
+TokenBatch batch_at(kernels::InputSource& source, std::size_t tensors, std::int64_t step) {
   TokenBatch batch(tensors, std::vector<std::int32_t>(kBatch * kSequence));
   std::vector<std::span<std::byte>> spans;
   for (auto& values : batch) spans.push_back(std::as_writable_bytes(std::span(values)));
@@ -82,7 +82,7 @@ TEST(SyntheticLanguageTest, KnowingTheLastTokenHelps) {
 TEST(BatchSourceTest, HidesFifteenPercentOfTheTokens) {
   const std::int64_t vocabulary = 64;
   const auto source = open_text("synthetic", masked_inputs(vocabulary));
-  const auto plain = open_text("synthetic", {ids("tokens", Content::kTokens, vocabulary - 1)});
+  const auto plain = open_text("synthetic", {ids("tokens", graph::Content::kTokens, vocabulary - 1)});
   int hidden = 0;
   const int steps = 200;
   for (int step = 0; step < steps; ++step) {
@@ -113,7 +113,7 @@ TEST(BatchSourceTest, SegmentsChangeOnce) {
 }
 
 TEST(BatchSourceTest, NoiseIsNormalAndOfItsStep) {
-  const std::vector<InputTensor> inputs{{"z", Content::kNoise, {64, 100}, 0}};
+  const std::vector<InputTensor> inputs{{"z", graph::Content::kNoise, {64, 100}, 0}};
   const auto source = open_text("synthetic", inputs);
   std::vector<float> noise(6400);
   const std::vector<std::span<std::byte>> spans{std::as_writable_bytes(std::span(noise))};
@@ -195,4 +195,4 @@ TEST_F(TextTest, MaskNeedsATokenOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::data

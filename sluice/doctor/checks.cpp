@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
-namespace sluice {
+namespace sluice::doctor {
 namespace {
 
 std::string limit_text(const std::optional<Bytes>& limit) { return limit ? format_bytes(*limit) : "unlimited"; }
 
-Check check_uring(const UringSupport& uring) {
+Check check_uring(const memory::UringSupport& uring) {
   const std::string name = "io_uring";
   if (!uring.available) {
     return {
@@ -25,7 +25,7 @@ Check check_uring(const UringSupport& uring) {
   return {name, Severity::kOk, "available, with deferred completions", ""};
 }
 
-Check check_registering(const UringSupport& uring) {
+Check check_registering(const memory::UringSupport& uring) {
   const std::string name = "registered buffers";
   if (uring.registered) return {name, Severity::kOk, fmt::format("{} could be pinned", format_bytes(uring.tried)), ""};
   return {
@@ -132,4 +132,4 @@ bool can_train(const std::vector<Check>& checks) {
   return std::ranges::none_of(checks, [](const Check& check) { return check.verdict == Severity::kProblem; });
 }
 
-}  // namespace sluice
+}  // namespace sluice::doctor

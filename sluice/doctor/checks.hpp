@@ -8,7 +8,7 @@
 
 #include "sluice/doctor/host_facts.hpp"
 
-namespace sluice {
+namespace sluice::doctor {
 
 enum class Severity { kOk, kNote, kProblem };
 std::string_view to_string(Severity verdict);
@@ -32,4 +32,4 @@ std::vector<Check> check_software(const HostFacts& facts);
 // Whether nothing found prevents training.
 bool can_train(const std::vector<Check>& checks);
 
-}  // namespace sluice
+}  // namespace sluice::doctor

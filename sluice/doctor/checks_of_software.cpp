@@ -4,10 +4,10 @@
 
 #include "sluice/doctor/checks.hpp"
 
-namespace sluice {
+namespace sluice::doctor {
 namespace {
 
-Check check_onednn(const OneDnnFacts& onednn) {
+Check check_onednn(const kernels::OneDnnFacts& onednn) {
   Check check{"oneDNN", Severity::kOk,
               fmt::format("{}, up to {}{}", onednn.version, onednn.instructions,
                           onednn.amx      ? " (AMX)"
@@ -27,21 +27,22 @@ Check check_onednn(const OneDnnFacts& onednn) {
 
 // How many of the profiles `which` holds for.
 template <typename Which>
-std::ptrdiff_t count(const CacheInventory& cache, const Which& which) {
+std::ptrdiff_t count(const profile::CacheInventory& cache, const Which& which) {
   return std::ranges::count_if(cache.profiles, which);
 }
 
-std::string describe_cache(const CacheInventory& cache) {
+std::string describe_cache(const profile::CacheInventory& cache) {
   std::size_t ops = 0;
-  for (const CachedProfile& each : cache.profiles) ops += each.ops;
-  const auto own = count(cache, [](const CachedProfile& each) { return each.of_this_machine && !each.stale(); });
-  const auto others = count(cache, [](const CachedProfile& each) { return !each.of_this_machine; });
-  const auto stale = count(cache, [](const CachedProfile& each) { return each.stale(); });
+  for (const profile::CachedProfile& each : cache.profiles) ops += each.ops;
+  const auto own =
+      count(cache, [](const profile::CachedProfile& each) { return each.of_this_machine && !each.stale(); });
+  const auto others = count(cache, [](const profile::CachedProfile& each) { return !each.of_this_machine; });
+  const auto stale = count(cache, [](const profile::CachedProfile& each) { return each.stale(); });
   return fmt::format("{}: {}, {} profiles: {} of this machine ({} op times), {} of others, {} stale",
                      cache.folder.string(), format_bytes(cache.bytes), cache.profiles.size(), own, ops, others, stale);
 }
 
-Check check_cache(const CacheInventory& cache) {
+Check check_cache(const profile::CacheInventory& cache) {
   const std::string name = "profile cache";
   if (!cache.writable) {
     return {name, Severity::kNote, fmt::format("{} cannot be written", cache.folder.string()),
@@ -49,10 +50,10 @@ Check check_cache(const CacheInventory& cache) {
   }
   if (!cache.exists) return {name, Severity::kOk, fmt::format("{}: none yet", cache.folder.string()), ""};
   Check check{name, Severity::kOk, describe_cache(cache), ""};
-  const auto useless = [](const CachedProfile& each) { return each.stale() || !each.of_this_machine; };
+  const auto useless = [](const profile::CachedProfile& each) { return each.stale() || !each.of_this_machine; };
   if (count(cache, useless) > 0) {
     std::string files;
-    for (const CachedProfile& each : cache.profiles) {
+    for (const profile::CachedProfile& each : cache.profiles) {
       if (useless(each)) files += fmt::format(" {}", each.path.filename().string());
     }
     check.verdict = Severity::kNote;
@@ -61,10 +62,10 @@ Check check_cache(const CacheInventory& cache) {
   return check;
 }
 
-Check check_age(const CacheInventory& cache) {
+Check check_age(const profile::CacheInventory& cache) {
   constexpr double kOldDays = 30;
   double oldest = 0;
-  for (const CachedProfile& each : cache.profiles) {
+  for (const profile::CachedProfile& each : cache.profiles) {
     if (each.of_this_machine && !each.stale()) oldest = std::max(oldest, each.days);
   }
   Check check{"age of op times", Severity::kOk, fmt::format("at most {:.1f} days", oldest), ""};
@@ -91,11 +92,11 @@ Check check_mpi(bool found) {
 
 std::vector<Check> check_software(const HostFacts& facts) {
   std::vector<Check> checks{check_onednn(facts.onednn), check_cache(facts.cache)};
-  const auto own = [](const CachedProfile& each) { return each.of_this_machine && !each.stale(); };
+  const auto own = [](const profile::CachedProfile& each) { return each.of_this_machine && !each.stale(); };
   if (count(facts.cache, own) > 0) checks.push_back(check_age(facts.cache));
   checks.push_back(check_gpu(facts));
   checks.push_back(check_mpi(facts.mpi));
   return checks;
 }
 
-}  // namespace sluice
+}  // namespace sluice::doctor

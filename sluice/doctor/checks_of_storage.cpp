@@ -2,7 +2,7 @@
 
 #include "sluice/doctor/checks.hpp"
 
-namespace sluice {
+namespace sluice::doctor {
 namespace {
 
 // By what one request at a time reaches: what is behind it, and whether training will wait for it.
@@ -75,4 +75,4 @@ std::vector<Check> check_storage(const StorageFacts& storage, const LimitFacts& 
   return checks;
 }
 
-}  // namespace sluice
+}  // namespace sluice::doctor

@@ -7,7 +7,7 @@
 
 #include "sluice/profile/profile_cache.hpp"
 
-namespace sluice {
+namespace sluice::doctor {
 namespace {
 
 using ::testing::HasSubstr;
@@ -22,7 +22,8 @@ HostFacts healthy() {
   facts.storage = {.path = "/var/tmp", .failure = "", .free = 100 * kGiB, .direct = true, .read = 2e9, .write = 1e9};
   facts.onednn = {.version = "2.6.3", .instructions = "avx512_core", .allowed = "", .avx2 = true, .avx512 = true};
   facts.cache = {.folder = "/cache", .exists = true, .writable = true};
-  facts.cache.profiles = {{.path = "/cache/profile-a.json", .version = kCacheFormatVersion, .of_this_machine = true}};
+  facts.cache.profiles = {
+      {.path = "/cache/profile-a.json", .version = profile::kCacheFormatVersion, .of_this_machine = true}};
   facts.no_gpu = "built without CUDA";
   facts.mpi = true;
   return facts;
@@ -100,7 +101,7 @@ TEST(DoctorChecks, TheSpillFolderIsJudgedByWhatItIs) {
 
 TEST(DoctorChecks, CachesThatNobodyReadsAreNamed) {
   const Check foreign = check_of("profile cache", [](HostFacts& f) {
-    f.cache.profiles.push_back({.path = "/cache/profile-b.json", .version = kCacheFormatVersion});
+    f.cache.profiles.push_back({.path = "/cache/profile-b.json", .version = profile::kCacheFormatVersion});
     f.cache.profiles.push_back({.path = "/cache/profile-c.json", .version = 1, .of_this_machine = true});
   });
   expect_verdict(foreign, Severity::kNote, "remove what no run here reads: profile-b.json profile-c.json");
@@ -113,4 +114,4 @@ TEST(DoctorChecks, CachesThatNobodyReadsAreNamed) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::doctor

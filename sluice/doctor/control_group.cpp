@@ -8,7 +8,7 @@
 
 #include "sluice/base/parse.hpp"
 
-namespace sluice {
+namespace sluice::doctor {
 namespace {
 
 namespace fs = std::filesystem;
@@ -86,4 +86,4 @@ GroupLimits read_group_limits(const fs::path& root) {
   return limits;
 }
 
-}  // namespace sluice
+}  // namespace sluice::doctor

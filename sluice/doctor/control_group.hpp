@@ -7,7 +7,7 @@
 
 #include "sluice/base/units.hpp"
 
-namespace sluice {
+namespace sluice::doctor {
 
 struct GroupLimits {
   std::optional<Bytes> memory;
@@ -17,4 +17,4 @@ struct GroupLimits {
 // `root`: where proc and sys are; a test's folder, else "/".
 GroupLimits read_group_limits(const std::filesystem::path& root = "/");
 
-}  // namespace sluice
+}  // namespace sluice::doctor

@@ -5,7 +5,7 @@
 
 #include <fstream>
 
-namespace sluice {
+namespace sluice::doctor {
 namespace {
 
 class ControlGroupTest : public ::testing::Test {
@@ -61,4 +61,4 @@ TEST_F(ControlGroupTest, NothingIsLimitedWhereNothingSaysSo) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::doctor

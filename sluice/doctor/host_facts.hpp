@@ -12,12 +12,12 @@
 #include "sluice/memory/transfer/uring_support.hpp"
 #include "sluice/profile/cache_inventory.hpp"
 
-namespace sluice {
+namespace sluice::doctor {
 
 struct KernelFacts {
   std::string release;     // "6.1.0-18-amd64"
   std::string huge_pages;  // the word chosen in transparent_hugepage/enabled; empty: this kernel has none
-  UringSupport uring;
+  memory::UringSupport uring;
 };
 
 struct LimitFacts {  // nothing: no limit
@@ -55,11 +55,11 @@ struct HostFacts {
   ProcessorFacts processors;
   MemoryFacts memory;
   StorageFacts storage;
-  OneDnnFacts onednn;
-  CacheInventory cache;
-  std::optional<GpuFacts> gpu;
+  kernels::OneDnnFacts onednn;
+  profile::CacheInventory cache;
+  std::optional<memory::GpuFacts> gpu;
   std::string no_gpu;  // why none
   bool mpi = false;
 };
 
-}  // namespace sluice
+}  // namespace sluice::doctor

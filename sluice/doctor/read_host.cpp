@@ -18,7 +18,7 @@
 #include "sluice/memory/numa_topology.hpp"
 #include "sluice/memory/presets.hpp"
 
-namespace sluice {
+namespace sluice::doctor {
 namespace {
 
 // "always [madvise] never": the word in brackets.
@@ -68,13 +68,14 @@ double busy_now(int online) {
 }
 
 ProcessorFacts read_processors() {
-  ProcessorFacts facts{.name = host_machine(1).cpu, .online = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN))};
+  ProcessorFacts facts{.name = memory::host_machine(1).cpu,
+                       .online = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN))};
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
   facts.allowed = ::sched_getaffinity(0, sizeof(allowed), &allowed) == 0 ? CPU_COUNT(&allowed) : facts.online;
   facts.busy = busy_now(facts.online);
   if (const char* const threads = std::getenv("OMP_NUM_THREADS")) facts.omp_threads = threads;
-  const Result<NumaTopology> topology = read_numa_topology();
+  const Result<memory::NumaTopology> topology = memory::read_numa_topology();
   facts.nodes = topology.ok() ? std::max(1, static_cast<int>(topology->with_memory().size())) : 1;
   return facts;
 }
@@ -97,7 +98,7 @@ KernelFacts read_kernel() {
   ::uname(&names);
   return {.release = names.release,
           .huge_pages = chosen_word("/sys/kernel/mm/transparent_hugepage/enabled"),
-          .uring = find_uring(kBuffer)};
+          .uring = memory::find_uring(kBuffer)};
 }
 
 // One for each number of threads that a run here may have, and for each backend of its other processors
@@ -106,7 +107,7 @@ std::vector<std::string> fingerprints_here() {
   std::vector<std::string> fingerprints;
   const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   for (int threads = 1; threads <= cores; ++threads) {
-    fingerprints.push_back(host_machine(threads).compute_fingerprint());
+    fingerprints.push_back(memory::host_machine(threads).compute_fingerprint());
     fingerprints.push_back(fingerprints.back() + "-reference");
   }
   return fingerprints;
@@ -120,10 +121,10 @@ HostFacts read_host(const WhereToLook& where) {
                   .processors = read_processors(),
                   .memory = read_memory(),
                   .storage = read_storage(where.spill_path),
-                  .onednn = read_onednn_facts(),
-                  .cache = read_cache_inventory(where.cache_folder, fingerprints_here()),
-                  .mpi = find_mpi().ok()};
-  const Result<GpuFacts> gpu = find_gpu();
+                  .onednn = kernels::read_onednn_facts(),
+                  .cache = profile::read_cache_inventory(where.cache_folder, fingerprints_here()),
+                  .mpi = exec::find_mpi().ok()};
+  const Result<memory::GpuFacts> gpu = gpu::find_gpu();
   if (gpu.ok()) {
     facts.gpu = *gpu;
   } else {
@@ -132,4 +133,4 @@ HostFacts read_host(const WhereToLook& where) {
   return facts;
 }
 
-}  // namespace sluice
+}  // namespace sluice::doctor

@@ -7,7 +7,7 @@
 
 #include "sluice/doctor/host_facts.hpp"
 
-namespace sluice {
+namespace sluice::doctor {
 
 struct WhereToLook {
   std::string spill_path;              // as SpillFile::open() takes it
@@ -16,4 +16,4 @@ struct WhereToLook {
 
 HostFacts read_host(const WhereToLook& where);
 
-}  // namespace sluice
+}  // namespace sluice::doctor

@@ -5,7 +5,7 @@
 
 #include "sluice/doctor/read_storage.hpp"
 
-namespace sluice {
+namespace sluice::doctor {
 namespace {
 
 TEST(ReadHostTest, ThisHostHasWhatEveryHostHas) {
@@ -29,4 +29,4 @@ TEST(ReadHostTest, AFolderThatCannotBeUsedSaysWhy) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::doctor

@@ -12,7 +12,7 @@
 
 #include "sluice/memory/spill_file.hpp"
 
-namespace sluice {
+namespace sluice::doctor {
 namespace {
 
 constexpr Bytes kTried = 64 * kMiB;
@@ -53,7 +53,7 @@ StorageFacts read_storage(const std::string& path) {
   }
   facts.in_memory = ::statfs(folder.c_str(), &kind) == 0 && kind.f_type == TMPFS_MAGIC;
   // A file without a name beside FILE.spill, which another run may be using.
-  Result<SpillFile> file = SpillFile::open(folder, std::min(kTried, std::max(kRequest, facts.free)));
+  Result<memory::SpillFile> file = memory::SpillFile::open(folder, std::min(kTried, std::max(kRequest, facts.free)));
   if (!file.ok()) {
     facts.failure = file.error().message;
     return facts;
@@ -66,4 +66,4 @@ StorageFacts read_storage(const std::string& path) {
   return facts;
 }
 
-}  // namespace sluice
+}  // namespace sluice::doctor

@@ -5,10 +5,10 @@
 
 #include "sluice/doctor/host_facts.hpp"
 
-namespace sluice {
+namespace sluice::doctor {
 
 // Writes and reads at most 64 MiB for at most a quarter of a second each, one request at a time: less than what io_uring
 // reaches with many in flight (sluice machine), and more than a disk keeps up for long.
 StorageFacts read_storage(const std::string& path);
 
-}  // namespace sluice
+}  // namespace sluice::doctor

@@ -10,27 +10,27 @@
 #include "sluice/base/threads/cpu_affinity.hpp"
 #include "sluice/kernels/compute_threads.hpp"
 
-namespace sluice {
+namespace sluice::exec {
 namespace {
 
 // By position in the processor's lane.
-std::vector<bool> awaited_ops(const ComputeContext& context, const std::vector<OpIndex>& ops) {
+std::vector<bool> awaited_ops(const ComputeContext& context, const std::vector<graph::OpIndex>& ops) {
   std::vector<bool> awaited(ops.size(), false);
   if (context.ops_of.size() == 1 || ops.empty()) return awaited;
-  const auto mark = [&](const std::vector<OpIndex>& waits) {
-    for (const OpIndex op : waits) {
+  const auto mark = [&](const std::vector<graph::OpIndex>& waits) {
+    for (const graph::OpIndex op : waits) {
       const auto at = std::ranges::lower_bound(ops, op);
       if (at != ops.end() && *at == op) awaited[as_index(at - ops.begin())] = true;
     }
   };
-  for (const ComputeInstruction& instruction : context.program.compute) mark(instruction.op_waits);
-  for (const TransferInstruction& transfer : context.program.transfers) mark(transfer.op_waits);
+  for (const program::ComputeInstruction& instruction : context.program.compute) mark(instruction.op_waits);
+  for (const program::TransferInstruction& transfer : context.program.transfers) mark(transfer.op_waits);
   awaited.back() = true;
   return awaited;
 }
 
 // The first of the processor's cores, where those of all processors come one after the other.
-int first_core(const Machine& machine, ProcessorId processor) {
+int first_core(const memory::Machine& machine, ProcessorId processor) {
   int first = 0;
   for (ProcessorId before = 0; before < processor; ++before) first += machine.threads_of(before);
   return first;
@@ -45,7 +45,7 @@ ComputeLane::ComputeLane(ProcessorId processor, const ComputeContext& context)
       ops_(context.ops_of.at(as_index(processor))),
       awaited_(awaited_ops(context, ops_)),
       delays_(threads_),
-      together_(on_compute_threads(threads_)) {}
+      together_(kernels::on_compute_threads(threads_)) {}
 
 void ComputeLane::start() {
   if (!ops_.empty()) thread_ = std::thread([this] { run(); });
@@ -89,22 +89,22 @@ Status ComputeLane::run_ops() {
 }
 
 // What failed while ops did not need it ends the step here too, at the next op.
-Status ComputeLane::wait_until_ready(OpIndex op) {
+Status ComputeLane::wait_until_ready(graph::OpIndex op) {
   Progress& progress = context_.progress;
-  const ComputeInstruction& instruction = context_.program.compute[as_index(op)];
+  const program::ComputeInstruction& instruction = context_.program.compute[as_index(op)];
   Seconds& stall = context_.trace.stalls[as_index(op)];
   stall = 0;
   if (progress.stopped()) return progress.failure();
-  const auto late = [&](TransferIndex transfer) { return !progress.transfer_done(transfer); };
-  const auto undone = [&](OpIndex earlier) { return !progress.op_done(earlier); };
+  const auto late = [&](program::TransferIndex transfer) { return !progress.transfer_done(transfer); };
+  const auto undone = [&](graph::OpIndex earlier) { return !progress.op_done(earlier); };
   if (std::ranges::none_of(instruction.waits, late) && std::ranges::none_of(instruction.op_waits, undone)) return {};
   delays_.settle();
   const Seconds begin = progress.seconds_since_step_start();
   expect_help(false);
-  for (const TransferIndex transfer : instruction.waits) {
+  for (const program::TransferIndex transfer : instruction.waits) {
     if (!progress.wait_for_transfer(transfer, processor_)) return progress.failure();
   }
-  for (const OpIndex earlier : instruction.op_waits) {
+  for (const graph::OpIndex earlier : instruction.op_waits) {
     if (!progress.wait_for_op(earlier, processor_)) return progress.failure();
   }
   expect_help(true);
@@ -113,8 +113,8 @@ Status ComputeLane::wait_until_ready(OpIndex op) {
   return {};
 }
 
-Status ComputeLane::run_op(OpIndex op) {
-  Span& span = context_.trace.ops[as_index(op)];
+Status ComputeLane::run_op(graph::OpIndex op) {
+  program::Span& span = context_.trace.ops[as_index(op)];
   span.begin = context_.progress.seconds_since_step_start();
   const Status status = context_.observer == nullptr
                             ? context_.compiled.run(op, context_.resolved.operands[as_index(op)], *context_.step)
@@ -124,22 +124,23 @@ Status ComputeLane::run_op(OpIndex op) {
                                                   status.error().message)};
   }
   const Seconds in_fast = context_.progress.seconds_since_step_start() - span.begin;
-  delays_.add(op_seconds_with(in_fast, context_.resolved.emulated[as_index(op)]) - in_fast);
+  delays_.add(profile::op_seconds_with(in_fast, context_.resolved.emulated[as_index(op)]) - in_fast);
   span.end = context_.progress.seconds_since_step_start();
   return {};
 }
 
 // Whatever is or could come under way before this op is done first, ops of other processors too. Lanes hold transfers
 // in the order of after_op, so none of these waits for a later op.
-Status ComputeLane::run_observed(OpIndex op) {
+Status ComputeLane::run_observed(graph::OpIndex op) {
   Progress& progress = context_.progress;
   const auto& operands = context_.resolved.operands[as_index(op)];
   expect_help(false);
-  for (OpIndex earlier = 0; earlier < op; ++earlier) {
+  for (graph::OpIndex earlier = 0; earlier < op; ++earlier) {
     if (!progress.op_done(earlier) && !progress.wait_for_op(earlier, processor_)) return progress.failure();
   }
   const auto& transfers = context_.program.transfers;
-  for (TransferIndex transfer = 0; transfer < static_cast<TransferIndex>(transfers.size()); ++transfer) {
+  for (program::TransferIndex transfer = 0; transfer < static_cast<program::TransferIndex>(transfers.size());
+       ++transfer) {
     if (transfers[as_index(transfer)].after_op >= op || progress.transfer_done(transfer)) continue;
     if (!progress.wait_for_transfer(transfer, processor_)) return progress.failure();
   }
@@ -155,11 +156,11 @@ Status ComputeLane::finish_step() {
   delays_.settle();
   expect_help(false);
   const Seconds begin = progress.seconds_since_step_start();
-  for (const std::vector<OpIndex>& lane : context_.ops_of) {
+  for (const std::vector<graph::OpIndex>& lane : context_.ops_of) {
     if (!lane.empty() && !progress.wait_for_op(lane.back(), processor_)) return progress.failure();
   }
-  for (TransferIndex transfer = 0; transfer < static_cast<TransferIndex>(context_.program.transfers.size());
-       ++transfer) {
+  for (program::TransferIndex transfer = 0;
+       transfer < static_cast<program::TransferIndex>(context_.program.transfers.size()); ++transfer) {
     if (progress.transfer_done(transfer)) continue;
     if (!progress.wait_for_transfer(transfer, processor_)) return progress.failure();
   }
@@ -179,4 +180,4 @@ void ComputeLane::name_thread() const {
   (void)pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());  // the kernel takes 15 characters
 }
 
-}  // namespace sluice
+}  // namespace sluice::exec

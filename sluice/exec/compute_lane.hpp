@@ -17,20 +17,20 @@
 #include "sluice/exec/resolved_program.hpp"
 #include "sluice/kernels/backend.hpp"
 
-namespace sluice {
+namespace sluice::exec {
 
 // What all compute lanes share; everything outlives them.
 struct ComputeContext {
-  CompiledGraph& compiled;
-  const Machine& machine;
-  const Program& program;
+  kernels::CompiledGraph& compiled;
+  const memory::Machine& machine;
+  const program::Program& program;
   const ResolvedProgram& resolved;
-  const std::vector<std::vector<OpIndex>>& ops_of;  // by ProcessorId
+  const std::vector<std::vector<graph::OpIndex>>& ops_of;  // by ProcessorId
   Progress& progress;
-  StepTimes& trace;                                 // each lane writes its own ops' entries
+  program::StepTimes& trace;                        // each lane writes its own ops' entries
   const std::vector<std::unique_ptr<Lane>>& links;  // the main processor helps them to copy
   // Of the step that runs; changed between steps only.
-  const StepContext* const& step;
+  const kernels::StepContext* const& step;
   OpObserver* const& observer;
 };
 
@@ -47,9 +47,9 @@ class ComputeLane {
  private:
   void run();
   Status run_ops();
-  Status wait_until_ready(OpIndex op);
-  Status run_op(OpIndex op);
-  Status run_observed(OpIndex op);
+  Status wait_until_ready(graph::OpIndex op);
+  Status run_op(graph::OpIndex op);
+  Status run_observed(graph::OpIndex op);
   Status finish_step();
   void expect_help(bool expected);
   bool is_main() const { return processor_ == kMainProcessor; }
@@ -58,11 +58,11 @@ class ComputeLane {
   ProcessorId processor_;
   int threads_;
   ComputeContext context_;
-  const std::vector<OpIndex>& ops_;
+  const std::vector<graph::OpIndex>& ops_;
   std::vector<bool> awaited_;  // by position in ops_: another processor waits for it, or it is the last one
   DelayInjector delays_;
   RunTogether together_;  // this processor's threads, for the links' copies
   std::thread thread_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::exec

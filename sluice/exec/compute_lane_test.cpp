@@ -7,7 +7,7 @@
 #include "sluice/exec/executor.hpp"
 #include "sluice/testing/mixing_graph.hpp"
 
-namespace sluice {
+namespace sluice::exec {
 namespace {
 
 using ::testing::HasSubstr;
@@ -20,27 +20,28 @@ struct TwoProcessors {
     machine.tiers = {{.name = "dram", .capacity = kGiB}};
     machine.processors = {{.name = "device"}, {.name = "host"}};
     for (int i = 0; i < 4; ++i)
-      graph.add_tensor({.name = "t" + std::to_string(i), .shape = {kLaneRoom / 4}, .role = Role::kOutput});
+      graph.add_tensor({.name = "t" + std::to_string(i), .shape = {kLaneRoom / 4}, .role = graph::Role::kOutput});
     graph.layers = {"all"};
-    for (OpIndex op = 0; op < 4; ++op) {
-      const std::vector<TensorId> read = op == 3 ? std::vector<TensorId>{2} : std::vector<TensorId>{};
+    for (graph::OpIndex op = 0; op < 4; ++op) {
+      const std::vector<graph::TensorId> read =
+          op == 3 ? std::vector<graph::TensorId>{2} : std::vector<graph::TensorId>{};
       graph.add_op({.name = "op" + std::to_string(op), .inputs = read, .outputs = {op}, .processor = op % 2});
-      const Location own{kFastTier, op * kLaneRoom};
+      const program::Location own{memory::kFastTier, op * kLaneRoom};
       program.compute.push_back({op, {own}, {}, {}, op % 2});
       program.step_start.push_back(own);
     }
-    program.compute[3].operands = {{kFastTier, 2 * kLaneRoom}, {kFastTier, 3 * kLaneRoom}};
+    program.compute[3].operands = {{memory::kFastTier, 2 * kLaneRoom}, {memory::kFastTier, 3 * kLaneRoom}};
     program.compute[3].op_waits = {2};
     program.arena_bytes = {4 * kLaneRoom};
   }
 
-  std::unique_ptr<Executor> make(CompiledGraph& compiled) const {
+  std::unique_ptr<Executor> make(kernels::CompiledGraph& compiled) const {
     return Executor::create(compiled, machine, program, program.arena_bytes).value();
   }
 
-  Graph graph;
-  Machine machine;
-  Program program;
+  graph::Graph graph;
+  memory::Machine machine;
+  program::Program program;
 };
 
 TEST(ComputeLanes, RunAtOnceAndWaitForEachOther) {
@@ -48,8 +49,8 @@ TEST(ComputeLanes, RunAtOnceAndWaitForEachOther) {
   testing::MixingGraph compiled(two.graph, {.op_seconds = 5e-3});
   const auto executor = two.make(compiled);
   int at_once = 0;
-  for (StepContext context; context.step < 10; ++context.step) {
-    const StepTimes step = executor->run_step(context).value();
+  for (kernels::StepContext context; context.step < 10; ++context.step) {
+    const program::StepTimes step = executor->run_step(context).value();
     at_once += step.ops[1].begin < step.ops[0].end && step.ops[0].begin < step.ops[1].end ? 1 : 0;
     EXPECT_GE(step.ops[2].begin, step.ops[0].end);
     EXPECT_GE(step.ops[3].begin, step.ops[1].end);
@@ -60,7 +61,7 @@ TEST(ComputeLanes, RunAtOnceAndWaitForEachOther) {
 }
 
 TEST(ComputeLanes, AnOpThatFailsOnOneEndsTheStepOnAll) {
-  for (const OpIndex failing : {0, 1, 2, 3}) {
+  for (const graph::OpIndex failing : {0, 1, 2, 3}) {
     SCOPED_TRACE(failing);
     const TwoProcessors two;
     testing::MixingGraph compiled(two.graph, {.failing_op = failing});
@@ -74,10 +75,10 @@ TEST(ComputeLanes, AnOpThatFailsOnOneEndsTheStepOnAll) {
 
 class ThrowingGraph : public testing::MixingGraph {
  public:
-  using MixingGraph::MixingGraph;
-  Status run(OpIndex op, std::span<void* const> operands, const StepContext& context) override {
+  using testing::MixingGraph::MixingGraph;
+  Status run(graph::OpIndex op, std::span<void* const> operands, const kernels::StepContext& context) override {
     if (op == 1) throw std::runtime_error("no such thing");
-    return MixingGraph::run(op, operands, context);
+    return testing::MixingGraph::run(op, operands, context);
   }
 };
 
@@ -93,19 +94,19 @@ TEST(ComputeLanes, AnExceptionOnAnotherThreadIsAnErrorOfTheStep) {
 // One op at a time, in the plan's order.
 class Watcher : public OpObserver {
  public:
-  Status before_op(OpIndex op, std::span<void* const>) override {
+  Status before_op(graph::OpIndex op, std::span<void* const>) override {
     EXPECT_EQ(op, next_);
     EXPECT_FALSE(inside_.exchange(true));
     return {};
   }
-  void after_op(OpIndex op) override {
+  void after_op(graph::OpIndex op) override {
     next_ = op + 1;
     inside_ = false;
   }
-  OpIndex seen() const { return next_; }
+  graph::OpIndex seen() const { return next_; }
 
  private:
-  std::atomic<OpIndex> next_ = 0;
+  std::atomic<graph::OpIndex> next_ = 0;
   std::atomic<bool> inside_ = false;
 };
 
@@ -120,4 +121,4 @@ TEST(ComputeLanes, AnObserverSeesOneOpAfterTheOther) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::exec

@@ -7,7 +7,7 @@
 
 #include "sluice/base/clock.hpp"
 
-namespace sluice {
+namespace sluice::exec {
 namespace {
 
 constexpr Seconds kQuantum = 1e-3;
@@ -29,4 +29,4 @@ void DelayInjector::settle() {
   debt_ = std::max(debt_ - seconds_since(start), -kQuantum);
 }
 
-}  // namespace sluice
+}  // namespace sluice::exec

@@ -7,7 +7,7 @@
 
 #include "sluice/base/units.hpp"
 
-namespace sluice {
+namespace sluice::exec {
 
 class DelayInjector {
  public:
@@ -24,4 +24,4 @@ class DelayInjector {
   Seconds debt_ = 0;
 };
 
-}  // namespace sluice
+}  // namespace sluice::exec

@@ -4,7 +4,7 @@
 
 #include <ctime>
 
-namespace sluice {
+namespace sluice::exec {
 namespace {
 
 // Time on the clock, and time this thread had the processor: on a busy machine only the latter is bounded above.
@@ -47,4 +47,4 @@ TEST(DelayInjector, SettlingNothingReturnsAtOnce) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::exec

@@ -9,26 +9,26 @@
 #include "sluice/memory/transfer/encoding_engine.hpp"
 #include "sluice/program/program.hpp"
 
-namespace sluice {
+namespace sluice::exec {
 
 class EncodedTransfers {
  public:
   // Both outlive it.
-  EncodedTransfers(const Graph& graph, const Program& program);
+  EncodedTransfers(const graph::Graph& graph, const program::Program& program);
 
-  EncodedTransfer find(TransferIndex transfer);
+  memory::EncodedTransfer find(program::TransferIndex transfer);
 
   // By TransferIndex: in the last step; as many bytes as the transfer has where it moves as they are.
   const std::vector<Bytes>& moved() const { return moved_; }
 
  private:
-  const Graph& graph_;
-  const Program& program_;
-  std::vector<std::vector<StoredChunk>> chunks_;  // by ResidencyIndex; none of what is not encoded
+  const graph::Graph& graph_;
+  const program::Program& program_;
+  std::vector<std::vector<memory::StoredChunk>> chunks_;  // by ResidencyIndex; none of what is not encoded
   std::vector<Bytes> moved_;
 };
 
 // Whether the link carries anything encoded.
-bool carries_encoded(const Program& program, LinkId link);
+bool carries_encoded(const program::Program& program, memory::LinkId link);
 
-}  // namespace sluice
+}  // namespace sluice::exec

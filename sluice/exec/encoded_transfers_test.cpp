@@ -2,40 +2,40 @@
 
 #include <gtest/gtest.h>
 
-namespace sluice {
+namespace sluice::exec {
 namespace {
 
-constexpr Bytes kTensorBytes = 2 * kEncodedChunkBytes + 4 * kKiB;
-constexpr TransferIndex kOut = 0, kIn = 1, kRawOut = 2;
+constexpr Bytes kTensorBytes = 2 * memory::kEncodedChunkBytes + 4 * kKiB;
+constexpr program::TransferIndex kOut = 0, kIn = 1, kRawOut = 2;
 
 class EncodedTransfersTest : public ::testing::Test {
  protected:
   EncodedTransfersTest() {
-    Tensor tensor;
+    graph::Tensor tensor;
     tensor.bytes = kTensorBytes;
     graph_.add_tensor(tensor);
     program_.transfers.resize(3);
-    for (const TransferIndex i : {kOut, kIn, kRawOut})
+    for (const program::TransferIndex i : {kOut, kIn, kRawOut})
       program_.transfers[static_cast<std::size_t>(i)].bytes = kTensorBytes;
-    for (const TransferIndex i : {kOut, kIn}) {
-      program_.transfers[static_cast<std::size_t>(i)].encoding = Encoding::kZeroValue;
+    for (const program::TransferIndex i : {kOut, kIn}) {
+      program_.transfers[static_cast<std::size_t>(i)].encoding = memory::Encoding::kZeroValue;
       program_.transfers[static_cast<std::size_t>(i)].encoded = 4;
     }
     program_.lanes = {{kOut, kRawOut}, {kIn}};
   }
 
-  Graph graph_;
-  Program program_;
+  graph::Graph graph_;
+  program::Program program_;
 };
 
 TEST_F(EncodedTransfersTest, BothWaysOfAResidencyShareItsChunks) {
   EncodedTransfers transfers(graph_, program_);
-  const EncodedTransfer out = transfers.find(kOut), in = transfers.find(kIn);
-  EXPECT_EQ(out.encoding, Encoding::kZeroValue);
+  const memory::EncodedTransfer out = transfers.find(kOut), in = transfers.find(kIn);
+  EXPECT_EQ(out.encoding, memory::Encoding::kZeroValue);
   EXPECT_EQ(out.element_bytes, 4);
   EXPECT_EQ(out.chunks, in.chunks);
   EXPECT_EQ(out.chunks->size(), 3U);
-  EXPECT_EQ(transfers.find(kRawOut).encoding, Encoding::kNone);
+  EXPECT_EQ(transfers.find(kRawOut).encoding, memory::Encoding::kNone);
 }
 
 TEST_F(EncodedTransfersTest, CountsWhatMovedByTransfer) {
@@ -52,4 +52,4 @@ TEST_F(EncodedTransfersTest, OnlyLanesWithEncodedTransfersNeedAnEngine) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::exec

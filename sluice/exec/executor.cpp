@@ -11,21 +11,22 @@
 #include "sluice/exec/progress.hpp"
 #include "sluice/exec/resolved_program.hpp"
 
-namespace sluice {
+namespace sluice::exec {
 namespace {
 
 constexpr Bytes kMostStagingBytes = 8 * kMiB;  // of one link
 
 class ProgramExecutor : public Executor {
  public:
-  ProgramExecutor(CompiledGraph& compiled, const Machine& machine, Program program, TierStorages storages)
+  ProgramExecutor(kernels::CompiledGraph& compiled, const memory::Machine& machine, program::Program program,
+                  memory::TierStorages storages)
       : compiled_(compiled),
         machine_(machine),
         program_(std::move(program)),
         storages_(std::move(storages)),
         resolved_(resolve_program(compiled.graph(), machine_, program_, storages_)),
         encoded_(compiled.graph(), program_),
-        ops_of_(compute_lanes(program_)),
+        ops_of_(program::compute_lanes(program_)),
         progress_(processors_of_ops(program_), ops_of_.size(), program_.transfers.size(), lane_count(program_)) {
     trace_.ops.resize(program_.compute.size());
     trace_.stalls.resize(program_.compute.size());
@@ -39,7 +40,7 @@ class ProgramExecutor : public Executor {
     const LaneContext context{compiled_.graph(), machine_, program_, progress_, trace_.transfers};
     for (std::size_t link = 0; link < program_.lanes.size(); ++link) {
       if (program_.lanes[link].empty()) continue;
-      const auto id = static_cast<LinkId>(link);
+      const auto id = static_cast<memory::LinkId>(link);
       SLUICE_ASSIGN(auto engine, engine_factory(machine_, id, storages_));
       if (carries_encoded(program_, id)) engine = encoding_engine(std::move(engine), id);
       lanes_.push_back(std::make_unique<Lane>(lanes_.size(), id, std::move(engine), context));
@@ -54,7 +55,7 @@ class ProgramExecutor : public Executor {
     return {};
   }
 
-  Result<StepTimes> run_step(const StepContext& context) override {
+  Result<program::StepTimes> run_step(const kernels::StepContext& context) override {
     SLUICE_RETURN_IF_ERROR(usable_);
     // Until the step has ended well: an exception from an op leaves the tensors as undefined as an error does.
     usable_ = Error{ErrorCode::kIo, "a step of this executor was abandoned: make a new executor from a checkpoint"};
@@ -71,15 +72,15 @@ class ProgramExecutor : public Executor {
     return trace_;
   }
 
-  Status read_tensor(TensorId tensor, std::span<std::byte> bytes) override {
+  Status read_tensor(graph::TensorId tensor, std::span<std::byte> bytes) override {
     SLUICE_RETURN_IF_ERROR(usable_);
-    const Location& at = location_between_steps(tensor, bytes.size());
+    const program::Location& at = location_between_steps(tensor, bytes.size());
     return storages_.read(at.tier, at.offset, bytes);
   }
 
-  Status write_tensor(TensorId tensor, std::span<const std::byte> bytes) override {
+  Status write_tensor(graph::TensorId tensor, std::span<const std::byte> bytes) override {
     SLUICE_RETURN_IF_ERROR(usable_);
-    const Location& at = location_between_steps(tensor, bytes.size());
+    const program::Location& at = location_between_steps(tensor, bytes.size());
     return storages_.write(at.tier, at.offset, bytes);
   }
 
@@ -96,35 +97,38 @@ class ProgramExecutor : public Executor {
   }
 
  private:
-  static std::vector<ProcessorId> processors_of_ops(const Program& program) {
+  static std::vector<ProcessorId> processors_of_ops(const program::Program& program) {
     std::vector<ProcessorId> processors;
-    for (const ComputeInstruction& instruction : program.compute) processors.push_back(instruction.processor);
+    for (const program::ComputeInstruction& instruction : program.compute) processors.push_back(instruction.processor);
     return processors;
   }
 
-  static std::size_t lane_count(const Program& program) {
+  static std::size_t lane_count(const program::Program& program) {
     return static_cast<std::size_t>(
         std::count_if(program.lanes.begin(), program.lanes.end(), [](const auto& lane) { return !lane.empty(); }));
   }
 
   // Links that encode share what the plan leaves of the fast arena.
-  std::unique_ptr<TransferEngine> encoding_engine(std::unique_ptr<TransferEngine> inner, LinkId id) {
-    EncodingEngine::Config config{.encodes = machine_.link(id).from == kFastTier,
-                                  .arena = storages_.base(kFastTier),
-                                  .staging = {},
-                                  .find = [this](TransferId transfer) { return encoded_.find(transfer); }};
+  std::unique_ptr<memory::TransferEngine> encoding_engine(std::unique_ptr<memory::TransferEngine> inner,
+                                                          memory::LinkId id) {
+    memory::EncodingEngine::Config config{
+        .encodes = machine_.link(id).from == memory::kFastTier,
+        .arena = storages_.base(memory::kFastTier),
+        .staging = {},
+        .find = [this](memory::TransferId transfer) { return encoded_.find(transfer); }};
     if (config.encodes) config.staging = staging_of(id);
-    return std::make_unique<EncodingEngine>(std::move(inner), std::move(config));
+    return std::make_unique<memory::EncodingEngine>(std::move(inner), std::move(config));
   }
 
-  Interval<Bytes> staging_of(LinkId id) const {
-    std::vector<LinkId> sharing;
-    for (LinkId link = 0; link < static_cast<LinkId>(program_.lanes.size()); ++link) {
-      if (machine_.link(link).from == kFastTier && carries_encoded(program_, link)) sharing.push_back(link);
+  Interval<Bytes> staging_of(memory::LinkId id) const {
+    std::vector<memory::LinkId> sharing;
+    for (memory::LinkId link = 0; link < static_cast<memory::LinkId>(program_.lanes.size()); ++link) {
+      if (machine_.link(link).from == memory::kFastTier && carries_encoded(program_, link)) sharing.push_back(link);
     }
-    const Bytes memory = program_.stitches.empty() ? storages_.bytes(kFastTier) : program_.arena_bytes[kFastTier];
+    const Bytes memory =
+        program_.stitches.empty() ? storages_.bytes(memory::kFastTier) : program_.arena_bytes[memory::kFastTier];
     const Bytes room = memory - program_.staging_begin;
-    const Bytes share = std::min(kMostStagingBytes, align_down(room / std::ssize(sharing), kBlockAlignment));
+    const Bytes share = std::min(kMostStagingBytes, align_down(room / std::ssize(sharing), memory::kBlockAlignment));
     const Bytes begin = program_.staging_begin + share * (std::ranges::find(sharing, id) - sharing.begin());
     return {begin, begin + share};
   }
@@ -136,7 +140,7 @@ class ProgramExecutor : public Executor {
     }
   }
 
-  Status run_instructions(const StepContext& context) {
+  Status run_instructions(const kernels::StepContext& context) {
     step_ = &context;
     trace_.stall_seconds = 0;
     progress_.begin_step();
@@ -148,9 +152,9 @@ class ProgramExecutor : public Executor {
     }
   }
 
-  const Location& location_between_steps(TensorId tensor, std::size_t bytes) const {
-    const Tensor& description = compiled_.graph().tensor(tensor);
-    SLUICE_CHECK(is_persistent(description.role) || description.role == Role::kOutput,
+  const program::Location& location_between_steps(graph::TensorId tensor, std::size_t bytes) const {
+    const graph::Tensor& description = compiled_.graph().tensor(tensor);
+    SLUICE_CHECK(graph::is_persistent(description.role) || description.role == graph::Role::kOutput,
                  description.name + " is nowhere between steps: neither persistent nor an output");
     SLUICE_CHECK(static_cast<Bytes>(bytes) == description.bytes, "a buffer of the size of " + description.name);
     return program_.step_start.at(static_cast<std::size_t>(tensor));
@@ -162,23 +166,23 @@ class ProgramExecutor : public Executor {
     for (const auto& lane : lanes_) lane->join();
   }
 
-  CompiledGraph& compiled_;
-  Machine machine_;
-  Program program_;
-  TierStorages storages_;
+  kernels::CompiledGraph& compiled_;
+  memory::Machine machine_;
+  program::Program program_;
+  memory::TierStorages storages_;
   ResolvedProgram resolved_;
   EncodedTransfers encoded_;
-  std::vector<std::vector<OpIndex>> ops_of_;  // by ProcessorId
+  std::vector<std::vector<graph::OpIndex>> ops_of_;  // by ProcessorId
   Progress progress_;
   OpObserver* observer_ = nullptr;
-  const StepContext* step_ = nullptr;  // of the running step
-  StepTimes trace_;                    // of the running step; lanes write their transfers' entries
+  const kernels::StepContext* step_ = nullptr;  // of the running step
+  program::StepTimes trace_;                    // of the running step; lanes write their transfers' entries
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::vector<std::unique_ptr<ComputeLane>> processors_;  // by ProcessorId
   Status usable_;
 };
 
-Status check_budget(const Machine& machine, const Program& program, std::span<const Bytes> budgets) {
+Status check_budget(const memory::Machine& machine, const program::Program& program, std::span<const Bytes> budgets) {
   for (std::size_t tier = 0; tier < program.arena_bytes.size(); ++tier) {
     const Bytes budget = tier < budgets.size() ? budgets[tier] : 0;
     if (program.arena_bytes[tier] <= budget) continue;
@@ -192,20 +196,20 @@ Status check_budget(const Machine& machine, const Program& program, std::span<co
 
 }  // namespace
 
-Result<std::unique_ptr<Executor>> Executor::create(CompiledGraph& compiled, const Machine& machine, Program program,
-                                                   std::span<const Bytes> budgets,
+Result<std::unique_ptr<Executor>> Executor::create(kernels::CompiledGraph& compiled, const memory::Machine& machine,
+                                                   program::Program program, std::span<const Bytes> budgets,
                                                    const EngineFactory& engine_factory) {
   SLUICE_RETURN_IF_ERROR(check_budget(machine, program, budgets));
-  if (!machine.tier(kFastTier).kind->host_reaches) {
+  if (!machine.tier(memory::kFastTier).kind->host_reaches) {
     return make_gpu_executor(compiled, machine, std::move(program), budgets);
   }
   // Slow tiers get what the plan uses, not their whole budget: a spill file is written out when it is made.
   std::vector<Bytes> arena_bytes = program.arena_bytes;
-  if (program.stitches.empty()) arena_bytes.at(kFastTier) = budgets[kFastTier];
-  SLUICE_ASSIGN(TierStorages storages, TierStorages::open(machine, arena_bytes, program.stitches));
+  if (program.stitches.empty()) arena_bytes.at(memory::kFastTier) = budgets[memory::kFastTier];
+  SLUICE_ASSIGN(memory::TierStorages storages, memory::TierStorages::open(machine, arena_bytes, program.stitches));
   auto executor = std::make_unique<ProgramExecutor>(compiled, machine, std::move(program), std::move(storages));
   SLUICE_RETURN_IF_ERROR(executor->start_lanes(engine_factory));
   return std::unique_ptr<Executor>(std::move(executor));
 }
 
-}  // namespace sluice
+}  // namespace sluice::exec

@@ -19,28 +19,28 @@
 #include "sluice/program/program.hpp"
 #include "sluice/program/step_times.hpp"
 
-namespace sluice {
+namespace sluice::exec {
 
 // Makes the engine of a link: make_engine(), or a test's own that fails where the test wants it to.
-using EngineFactory =
-    std::function<Result<std::unique_ptr<TransferEngine>>(const Machine&, LinkId, const TierStorages&)>;
+using EngineFactory = std::function<Result<std::unique_ptr<memory::TransferEngine>>(
+    const memory::Machine&, memory::LinkId, const memory::TierStorages&)>;
 
 class Executor {
  public:
   // Maps one arena per tier, of exactly the budget for the fast tier, opens the spill file, starts the lanes.
   // `budgets` by TierId; what the program leaves of the fast one is used where it encodes. `compiled` must outlive the
   // executor.
-  static Result<std::unique_ptr<Executor>> create(CompiledGraph& compiled, const Machine& machine, Program program,
-                                                  std::span<const Bytes> budgets,
-                                                  const EngineFactory& engine_factory = make_engine);
+  static Result<std::unique_ptr<Executor>> create(kernels::CompiledGraph& compiled, const memory::Machine& machine,
+                                                  program::Program program, std::span<const Bytes> budgets,
+                                                  const EngineFactory& engine_factory = memory::make_engine);
   virtual ~Executor() = default;
 
   // Runs one step. After an error the tensors are undefined and the executor refuses further steps.
-  virtual Result<StepTimes> run_step(const StepContext& context) = 0;
+  virtual Result<program::StepTimes> run_step(const kernels::StepContext& context) = 0;
 
   // Contents of a persistent tensor between steps, or of an output after a step, in its executable layout.
-  virtual Status read_tensor(TensorId tensor, std::span<std::byte> bytes) = 0;
-  virtual Status write_tensor(TensorId tensor, std::span<const std::byte> bytes) = 0;
+  virtual Status read_tensor(graph::TensorId tensor, std::span<std::byte> bytes) = 0;
+  virtual Status write_tensor(graph::TensorId tensor, std::span<const std::byte> bytes) = 0;
 
   // Shows every op to `observer`, from the next step on; nullptr: to nobody. The observer outlives the steps that it
   // sees.
@@ -51,4 +51,4 @@ class Executor {
   virtual std::vector<std::string> notes() const = 0;  // fallbacks taken: no huge pages, no O_DIRECT, ...
 };
 
-}  // namespace sluice
+}  // namespace sluice::exec

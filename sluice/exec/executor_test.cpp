@@ -11,14 +11,14 @@
 #include "sluice/testing/lane_order.hpp"
 #include "sluice/testing/mixing_graph.hpp"
 
-namespace sluice {
+namespace sluice::exec {
 namespace {
 
 using ::testing::HasSubstr;
 
-constexpr TierId kSlowTier = 1;
-constexpr LinkId kEvict = 0;
-constexpr LinkId kPrefetch = 1;
+constexpr memory::TierId kSlowTier = 1;
+constexpr memory::LinkId kEvict = 0;
+constexpr memory::LinkId kPrefetch = 1;
 constexpr Bytes kMovedBytes = kMiB;
 constexpr BytesPerSecond kLinkBandwidth = 100e6;
 constexpr Seconds kTransferSeconds = kMovedBytes / kLinkBandwidth;  // 10.5 ms
@@ -34,8 +34,8 @@ constexpr Seconds kOpSeconds = 2e-3;
 struct Fixture {
   Fixture() {
     for (const auto& [name, role] :
-         {std::pair("p", Role::kParameter), {"x", Role::kActivation}, {"loss", Role::kOutput}}) {
-      Tensor tensor;
+         {std::pair("p", graph::Role::kParameter), {"x", graph::Role::kActivation}, {"loss", graph::Role::kOutput}}) {
+      graph::Tensor tensor;
       tensor.name = name;
       tensor.role = role;
       tensor.shape = {kMovedBytes / 4};
@@ -47,22 +47,22 @@ struct Fixture {
 
     machine.threads = 1;
     for (const char* name : {"dram", "slow"}) {
-      Tier tier;
+      memory::Tier tier;
       tier.name = name;
-      tier.kind = machine.tiers.empty() ? TierKind::kDram : TierKind::kEmulated;
+      tier.kind = machine.tiers.empty() ? memory::TierKind::kDram : memory::TierKind::kEmulated;
       tier.capacity = kGiB;
       tier.read_bandwidth = tier.write_bandwidth = 50e9;
       machine.tiers.push_back(tier);
     }
-    machine.links = {throttled(kFastTier, kSlowTier), throttled(kSlowTier, kFastTier)};
+    machine.links = {throttled(memory::kFastTier, kSlowTier), throttled(kSlowTier, memory::kFastTier)};
 
-    const Location fast0{kFastTier, 0};
-    const Location fast1{kFastTier, kMovedBytes};
-    const Location fast2{kFastTier, 2 * kMovedBytes};
-    const Location slow0{kSlowTier, 0};
-    const Location slow1{kSlowTier, kMovedBytes};
+    const program::Location fast0{memory::kFastTier, 0};
+    const program::Location fast1{memory::kFastTier, kMovedBytes};
+    const program::Location fast2{memory::kFastTier, 2 * kMovedBytes};
+    const program::Location slow0{kSlowTier, 0};
+    const program::Location slow1{kSlowTier, kMovedBytes};
     program.arena_bytes = {3 * kMovedBytes, 2 * kMovedBytes};
-    program.transfers = {{p, kPrefetch, slow0, fast0, kMovedBytes, kStepStart, {}},
+    program.transfers = {{p, kPrefetch, slow0, fast0, kMovedBytes, plan::kStepStart, {}},
                          {x, kEvict, fast1, slow1, kMovedBytes, 0, {}},
                          {x, kPrefetch, slow1, fast2, kMovedBytes, 1, {1}},
                          {p, kEvict, fast0, slow0, kMovedBytes, 2, {}}};
@@ -71,41 +71,42 @@ struct Fixture {
     program.step_start = {slow0, {}, fast1};
   }
 
-  void add_op(const char* name, std::vector<TensorId> inputs, std::vector<TensorId> outputs) {
-    Op op;
+  void add_op(const char* name, std::vector<graph::TensorId> inputs, std::vector<graph::TensorId> outputs) {
+    graph::Op op;
     op.name = name;
     op.inputs = std::move(inputs);
     op.outputs = std::move(outputs);
     graph.add_op(op);
   }
 
-  static Link throttled(TierId from, TierId to) {
-    Link link{.from = from, .to = to, .bandwidth = kLinkBandwidth};
+  static memory::Link throttled(memory::TierId from, memory::TierId to) {
+    memory::Link link{.from = from, .to = to, .bandwidth = kLinkBandwidth};
     link.throttled = true;
     return link;
   }
 
-  Result<std::unique_ptr<Executor>> make(testing::MixingGraph& compiled, const EngineFactory& engines = make_engine) {
+  Result<std::unique_ptr<Executor>> make(testing::MixingGraph& compiled,
+                                         const EngineFactory& engines = memory::make_engine) {
     return Executor::create(compiled, machine, program, program.arena_bytes, engines);
   }
 
-  TensorId p = 0, x = 1, loss = 2;
-  Graph graph;
-  Machine machine;
-  Program program;
+  graph::TensorId p = 0, x = 1, loss = 2;
+  graph::Graph graph;
+  memory::Machine machine;
+  program::Program program;
 };
 
-std::vector<std::byte> read(Executor& executor, TensorId tensor) {
+std::vector<std::byte> read(Executor& executor, graph::TensorId tensor) {
   std::vector<std::byte> bytes(kMovedBytes);
   EXPECT_TRUE(executor.read_tensor(tensor, bytes).ok());
   return bytes;
 }
 
 // The same step without any executor.
-std::vector<std::byte> parameter_after(int steps, const Graph& graph) {
+std::vector<std::byte> parameter_after(int steps, const graph::Graph& graph) {
   testing::MixingGraph ops(graph);
   std::vector<std::byte> p(kMovedBytes), x(kMovedBytes), loss(kMovedBytes);
-  for (StepContext context; context.step < steps; ++context.step) {
+  for (kernels::StepContext context; context.step < steps; ++context.step) {
     EXPECT_TRUE(ops.run(0, std::vector<void*>{p.data(), x.data()}, context).ok());
     EXPECT_TRUE(ops.run(1, std::vector<void*>{p.data(), loss.data()}, context).ok());
     EXPECT_TRUE(ops.run(2, std::vector<void*>{loss.data(), x.data(), p.data(), p.data()}, context).ok());
@@ -114,7 +115,7 @@ std::vector<std::byte> parameter_after(int steps, const Graph& graph) {
 }
 
 Status run_steps(Executor& executor, int steps) {
-  for (StepContext context; context.step < steps; ++context.step) {
+  for (kernels::StepContext context; context.step < steps; ++context.step) {
     SLUICE_RETURN_IF_ERROR(executor.run_step(context));
   }
   return {};
@@ -139,8 +140,8 @@ TEST(Executor, RecordsWhatHappened) {
   ASSERT_TRUE(trace.ok()) << trace.error().message;
 
   EXPECT_EQ(trace->link_bytes, (std::vector<Bytes>{2 * kMovedBytes, 2 * kMovedBytes}));
-  for (const Span& op : trace->ops) EXPECT_GE(op.end - op.begin, kOpSeconds);
-  for (const Span& transfer : trace->transfers) {
+  for (const program::Span& op : trace->ops) EXPECT_GE(op.end - op.begin, kOpSeconds);
+  for (const program::Span& transfer : trace->transfers) {
     EXPECT_GE(transfer.end - transfer.begin, 0.9 * kTransferSeconds);
   }
   EXPECT_GE(trace->ops[0].begin, trace->transfers[0].end);
@@ -151,14 +152,14 @@ TEST(Executor, RecordsWhatHappened) {
 }
 
 // Does what another engine does, and says so backwards: of those under way together, the last one is reported first.
-class BackwardsEngine final : public TransferEngine {
+class BackwardsEngine final : public memory::TransferEngine {
  public:
-  explicit BackwardsEngine(std::unique_ptr<TransferEngine> inner) : inner_(std::move(inner)) {}
+  explicit BackwardsEngine(std::unique_ptr<memory::TransferEngine> inner) : inner_(std::move(inner)) {}
 
-  void submit(TransferIndex transfer, Bytes from_offset, Bytes to_offset, Bytes bytes) override {
+  void submit(program::TransferIndex transfer, Bytes from_offset, Bytes to_offset, Bytes bytes) override {
     inner_->submit(transfer, from_offset, to_offset, bytes);
   }
-  void wait(std::optional<Seconds> deadline, std::vector<FinishedTransfer>& finished) override {
+  void wait(std::optional<Seconds> deadline, std::vector<memory::FinishedTransfer>& finished) override {
     if (held_.empty() || inner_->in_flight() > 0) inner_->wait(deadline, held_);
     if (held_.empty() || inner_->in_flight() > 0) return;
     finished.push_back(held_.back());
@@ -168,25 +169,26 @@ class BackwardsEngine final : public TransferEngine {
   int in_flight() const override { return inner_->in_flight() + static_cast<int>(held_.size()); }
 
  private:
-  std::unique_ptr<TransferEngine> inner_;
-  std::vector<FinishedTransfer> held_;
+  std::unique_ptr<memory::TransferEngine> inner_;
+  std::vector<memory::FinishedTransfer> held_;
 };
 
 TEST(Executor, ALinkServesOneTransferAtATimeWhateverItsEngineDoes) {
   Fixture fixture;
-  const Location slow0{kSlowTier, 0}, slow1{kSlowTier, kMovedBytes};
-  const Location fast0{kFastTier, 0}, fast2{kFastTier, 2 * kMovedBytes};
-  fixture.program.transfers = {{fixture.p, kPrefetch, slow0, fast0, kMovedBytes, kStepStart, {}},
-                               {fixture.x, kPrefetch, slow1, fast2, kMovedBytes, kStepStart, {}}};
+  const program::Location slow0{kSlowTier, 0}, slow1{kSlowTier, kMovedBytes};
+  const program::Location fast0{memory::kFastTier, 0}, fast2{memory::kFastTier, 2 * kMovedBytes};
+  fixture.program.transfers = {{fixture.p, kPrefetch, slow0, fast0, kMovedBytes, plan::kStepStart, {}},
+                               {fixture.x, kPrefetch, slow1, fast2, kMovedBytes, plan::kStepStart, {}}};
   fixture.program.lanes = {{}, {0, 1}};
   for (const std::size_t op : {1U, 2U}) fixture.program.compute[op].waits.clear();
   fixture.program.compute[0].waits = {0, 1};  // ops use what both bring
   testing::MixingGraph compiled(fixture.graph);
   auto executor = fixture.make(
       compiled,
-      [](const Machine& machine, LinkId link, const TierStorages& storages) -> Result<std::unique_ptr<TransferEngine>> {
-        SLUICE_ASSIGN(auto engine, make_engine(machine, link, storages));
-        return std::unique_ptr<TransferEngine>(std::make_unique<BackwardsEngine>(std::move(engine)));
+      [](const memory::Machine& machine, memory::LinkId link,
+         const memory::TierStorages& storages) -> Result<std::unique_ptr<memory::TransferEngine>> {
+        SLUICE_ASSIGN(auto engine, memory::make_engine(machine, link, storages));
+        return std::unique_ptr<memory::TransferEngine>(std::make_unique<BackwardsEngine>(std::move(engine)));
       });
   ASSERT_TRUE(executor.ok()) << executor.error().message;
   for (int step = 0; step < 3; ++step) {
@@ -227,7 +229,7 @@ TEST(Executor, OpsWaitLongerForOperandsInAnEmulatedTier) {
   fixture.program.transfers.clear();
   fixture.program.lanes = {{}, {}};
   fixture.program.compute[1].waits.clear();
-  fixture.program.compute[0] = {0, {{kSlowTier, 0}, {kFastTier, 0}}, {}};
+  fixture.program.compute[0] = {0, {{kSlowTier, 0}, {memory::kFastTier, 0}}, {}};
   fixture.program.compute[2].waits.clear();
   testing::MixingGraph compiled(fixture.graph);
   auto executor = fixture.make(compiled);
@@ -246,7 +248,7 @@ TEST(Executor, OpsWaitLongerForOperandsInAnEmulatedTier) {
 TEST(Executor, RefusesABudgetBelowThePlan) {
   Fixture fixture;
   testing::MixingGraph compiled(fixture.graph);
-  const std::vector<Bytes> budgets = {3 * kMovedBytes - kBlockAlignment, 2 * kMovedBytes};
+  const std::vector<Bytes> budgets = {3 * kMovedBytes - memory::kBlockAlignment, 2 * kMovedBytes};
   const auto executor = Executor::create(compiled, fixture.machine, fixture.program, budgets);
   ASSERT_FALSE(executor.ok());
   EXPECT_EQ(executor.error().code, ErrorCode::kInfeasible);
@@ -292,15 +294,16 @@ TEST(Executor, AFailingTransferEndsTheStepNamingTensorTiersAndBytes) {
 TEST(Executor, AnEngineThatCannotBeMadeIsAnErrorOfCreate) {
   Fixture fixture;
   testing::MixingGraph compiled(fixture.graph);
-  const auto executor = fixture.make(
-      compiled,
-      [](const Machine& machine, LinkId link, const TierStorages& storages) -> Result<std::unique_ptr<TransferEngine>> {
-        if (link == kPrefetch) return Error{ErrorCode::kUnsupported, "no such engine"};
-        return make_engine(machine, link, storages);
-      });
+  const auto executor =
+      fixture.make(compiled,
+                   [](const memory::Machine& machine, memory::LinkId link,
+                      const memory::TierStorages& storages) -> Result<std::unique_ptr<memory::TransferEngine>> {
+                     if (link == kPrefetch) return Error{ErrorCode::kUnsupported, "no such engine"};
+                     return memory::make_engine(machine, link, storages);
+                   });
   ASSERT_FALSE(executor.ok());
   EXPECT_EQ(executor.error().message, "no such engine");
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::exec

@@ -5,10 +5,10 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/gpu/check_cuda.hpp"
 
-namespace sluice {
+namespace sluice::exec {
 namespace {
 
-using cuda::check;
+using gpu::check;
 
 cudaEvent_t timed() {
   cudaEvent_t event = nullptr;
@@ -23,18 +23,18 @@ cudaEvent_t untimed() {
 }
 
 // By OpIndex: whether a transfer waits for it.
-std::vector<bool> awaited_ops(const Program& program) {
+std::vector<bool> awaited_ops(const program::Program& program) {
   std::vector<bool> awaited(program.compute.size(), false);
-  for (const TransferInstruction& transfer : program.transfers) {
-    if (transfer.after_op != kStepStart) awaited[as_index(transfer.after_op)] = true;
-    for (const OpIndex op : transfer.op_waits) awaited[as_index(op)] = true;
+  for (const program::TransferInstruction& transfer : program.transfers) {
+    if (transfer.after_op != plan::kStepStart) awaited[as_index(transfer.after_op)] = true;
+    for (const graph::OpIndex op : transfer.op_waits) awaited[as_index(op)] = true;
   }
   return awaited;
 }
 
 }  // namespace
 
-GpuEvents::GpuEvents(const Program& program) : step_{timed(), timed(), untimed()} {
+GpuEvents::GpuEvents(const program::Program& program) : step_{timed(), timed(), untimed()} {
   const std::vector<bool> awaited = awaited_ops(program);
   for (std::size_t op = 0; op < program.compute.size(); ++op) {
     const bool waits = !program.compute[op].waits.empty();
@@ -67,19 +67,19 @@ void GpuEvents::begin(cudaStream_t stream) {
 
 void GpuEvents::end(cudaStream_t stream) { record_time(step_.end, stream); }
 
-void GpuEvents::begin_op(cudaStream_t stream, OpIndex op) { record_time(ops_[as_index(op)].begin, stream); }
+void GpuEvents::begin_op(cudaStream_t stream, graph::OpIndex op) { record_time(ops_[as_index(op)].begin, stream); }
 
-void GpuEvents::end_op(cudaStream_t stream, OpIndex op) {
+void GpuEvents::end_op(cudaStream_t stream, graph::OpIndex op) {
   const Marks& marks = ops_[as_index(op)];
   record_time(marks.end, stream);
   if (marks.done != nullptr) check(cudaEventRecord(marks.done, stream), "recording an op's end");
 }
 
-void GpuEvents::begin_transfer(cudaStream_t stream, TransferIndex transfer) {
+void GpuEvents::begin_transfer(cudaStream_t stream, program::TransferIndex transfer) {
   record_time(transfers_[as_index(transfer)].begin, stream);
 }
 
-void GpuEvents::end_transfer(cudaStream_t stream, TransferIndex transfer) {
+void GpuEvents::end_transfer(cudaStream_t stream, program::TransferIndex transfer) {
   const Marks& marks = transfers_[as_index(transfer)];
   record_time(marks.end, stream);
   check(cudaEventRecord(marks.done, stream), "recording a transfer's end");
@@ -89,15 +89,15 @@ void GpuEvents::wait_for_begin(cudaStream_t stream) const {
   check(cudaStreamWaitEvent(stream, step_.done, 0), "waiting for the step's begin");
 }
 
-void GpuEvents::wait_for_op(cudaStream_t stream, OpIndex op) const {
+void GpuEvents::wait_for_op(cudaStream_t stream, graph::OpIndex op) const {
   check(cudaStreamWaitEvent(stream, ops_[as_index(op)].done, 0), "waiting for an op");
 }
 
-void GpuEvents::wait_for_transfer(cudaStream_t stream, TransferIndex transfer) const {
+void GpuEvents::wait_for_transfer(cudaStream_t stream, program::TransferIndex transfer) const {
   check(cudaStreamWaitEvent(stream, transfers_[as_index(transfer)].done, 0), "waiting for a transfer");
 }
 
-void GpuEvents::wait_on_host(OpIndex op) const {
+void GpuEvents::wait_on_host(graph::OpIndex op) const {
   check(cudaEventSynchronize(ops_[as_index(op)].end), "waiting for an op");
 }
 
@@ -107,7 +107,7 @@ Seconds GpuEvents::since_begin(cudaEvent_t event) const {
   return milliseconds * 1e-3;
 }
 
-void GpuEvents::read_times(const Program& program, StepTimes& times) const {
+void GpuEvents::read_times(const program::Program& program, program::StepTimes& times) const {
   times.ops.resize(ops_.size());
   times.stalls.assign(ops_.size(), 0);
   times.transfers.resize(transfers_.size());
@@ -121,9 +121,9 @@ void GpuEvents::read_times(const Program& program, StepTimes& times) const {
     free = times.ops[op].end;
   }
   // A transfer that waited for another link's turn begins when its own link was free.
-  for (const std::vector<TransferIndex>& lane : program.lanes) {
+  for (const std::vector<program::TransferIndex>& lane : program.lanes) {
     Seconds before = 0;
-    for (const TransferIndex transfer : lane) {
+    for (const program::TransferIndex transfer : lane) {
       const Marks& marks = transfers_[as_index(transfer)];
       const Seconds end = since_begin(marks.end);
       times.transfers[as_index(transfer)] = {std::clamp(since_begin(marks.begin), before, end), end};
@@ -134,4 +134,4 @@ void GpuEvents::read_times(const Program& program, StepTimes& times) const {
   times.stall_seconds += std::max(0.0, times.step_seconds - free);
 }
 
-}  // namespace sluice
+}  // namespace sluice::exec

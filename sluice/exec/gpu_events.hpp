@@ -11,11 +11,11 @@
 #include "sluice/program/program.hpp"
 #include "sluice/program/step_times.hpp"
 
-namespace sluice {
+namespace sluice::exec {
 
 class GpuEvents {
  public:
-  explicit GpuEvents(const Program& program);
+  explicit GpuEvents(const program::Program& program);
   ~GpuEvents();
   GpuEvents(const GpuEvents&) = delete;
   GpuEvents& operator=(const GpuEvents&) = delete;
@@ -24,18 +24,18 @@ class GpuEvents {
 
   void begin(cudaStream_t stream);
   void end(cudaStream_t stream);
-  void begin_op(cudaStream_t stream, OpIndex op);  // of one that waits for something
-  void end_op(cudaStream_t stream, OpIndex op);
-  void begin_transfer(cudaStream_t stream, TransferIndex transfer);
-  void end_transfer(cudaStream_t stream, TransferIndex transfer);
+  void begin_op(cudaStream_t stream, graph::OpIndex op);  // of one that waits for something
+  void end_op(cudaStream_t stream, graph::OpIndex op);
+  void begin_transfer(cudaStream_t stream, program::TransferIndex transfer);
+  void end_transfer(cudaStream_t stream, program::TransferIndex transfer);
 
   void wait_for_begin(cudaStream_t stream) const;
-  void wait_for_op(cudaStream_t stream, OpIndex op) const;
-  void wait_for_transfer(cudaStream_t stream, TransferIndex transfer) const;
-  void wait_on_host(OpIndex op) const;  // until the op of the step that runs is done
+  void wait_for_op(cudaStream_t stream, graph::OpIndex op) const;
+  void wait_for_transfer(cudaStream_t stream, program::TransferIndex transfer) const;
+  void wait_on_host(graph::OpIndex op) const;  // until the op of the step that runs is done
 
   // Of the step that has ended.
-  void read_times(const Program& program, StepTimes& times) const;
+  void read_times(const program::Program& program, program::StepTimes& times) const;
 
  private:
   struct Marks {
@@ -54,4 +54,4 @@ class GpuEvents {
   std::vector<Marks> transfers_;  // by TransferIndex
 };
 
-}  // namespace sluice
+}  // namespace sluice::exec

@@ -10,17 +10,18 @@
 #include "sluice/gpu/gpu_memory.hpp"
 #include "sluice/kernels/cuda/cuda_graph.hpp"
 
-namespace sluice {
+namespace sluice::exec {
 namespace {
 
-using cuda::check;
-using cuda::CudaFailure;
+using gpu::check;
+using gpu::CudaFailure;
 
 constexpr std::int64_t kStepsBeforeGraph = 2;  // libraries load kernels as they are first used
 
 class GpuExecutor : public Executor {
  public:
-  GpuExecutor(cuda::CudaGraph& kernels, const Machine& machine, Program program, TierStorages storages)
+  GpuExecutor(kernels::cuda::CudaGraph& kernels, const memory::Machine& machine, program::Program program,
+              memory::TierStorages storages)
       : kernels_(kernels),
         machine_(machine),
         program_(std::move(program)),
@@ -45,7 +46,7 @@ class GpuExecutor : public Executor {
     }
   }
 
-  Result<StepTimes> run_step(const StepContext& context) override {
+  Result<program::StepTimes> run_step(const kernels::StepContext& context) override {
     SLUICE_RETURN_IF_ERROR(usable_);
     usable_ = Error{ErrorCode::kIo, "a step of this executor was abandoned: make a new executor from a checkpoint"};
     try {
@@ -64,15 +65,15 @@ class GpuExecutor : public Executor {
     return trace_;
   }
 
-  Status read_tensor(TensorId tensor, std::span<std::byte> bytes) override {
+  Status read_tensor(graph::TensorId tensor, std::span<std::byte> bytes) override {
     SLUICE_RETURN_IF_ERROR(usable_);
-    const Location& at = location_between_steps(tensor, bytes.size());
+    const program::Location& at = location_between_steps(tensor, bytes.size());
     return storages_.read(at.tier, at.offset, bytes);
   }
 
-  Status write_tensor(TensorId tensor, std::span<const std::byte> bytes) override {
+  Status write_tensor(graph::TensorId tensor, std::span<const std::byte> bytes) override {
     SLUICE_RETURN_IF_ERROR(usable_);
-    const Location& at = location_between_steps(tensor, bytes.size());
+    const program::Location& at = location_between_steps(tensor, bytes.size());
     return storages_.write(at.tier, at.offset, bytes);
   }
 
@@ -80,7 +81,7 @@ class GpuExecutor : public Executor {
 
  private:
   cudaStream_t ops() const { return kernels_.context().stream(); }
-  cudaStream_t link(LinkId id) const { return links_[as_index(id)]; }
+  cudaStream_t link(memory::LinkId id) const { return links_[as_index(id)]; }
 
   void launch() {
     if (steps_ == kStepsBeforeGraph && program_.transfers.empty()) capture();
@@ -111,32 +112,32 @@ class GpuExecutor : public Executor {
     for (const cudaStream_t stream : links_) {
       if (stream != nullptr) events_.wait_for_begin(stream);
     }
-    TransferIndex next = 0;
-    for (OpIndex op = 0; op < static_cast<OpIndex>(program_.compute.size()); ++op) {
+    program::TransferIndex next = 0;
+    for (graph::OpIndex op = 0; op < static_cast<graph::OpIndex>(program_.compute.size()); ++op) {
       next = put_transfers_before(op, next);
       put_op(op);
     }
-    put_transfers_before(static_cast<OpIndex>(program_.compute.size()), next);
-    for (LinkId id = 0; id < static_cast<LinkId>(links_.size()); ++id) {
+    put_transfers_before(static_cast<graph::OpIndex>(program_.compute.size()), next);
+    for (memory::LinkId id = 0; id < static_cast<memory::LinkId>(links_.size()); ++id) {
       if (link(id) != nullptr) events_.wait_for_transfer(ops(), program_.lanes[as_index(id)].back());
     }
     events_.end(ops());
   }
 
-  TransferIndex put_transfers_before(OpIndex op, TransferIndex next) {
-    for (; next < static_cast<TransferIndex>(program_.transfers.size()); ++next) {
-      const TransferInstruction& transfer = program_.transfers[as_index(next)];
+  program::TransferIndex put_transfers_before(graph::OpIndex op, program::TransferIndex next) {
+    for (; next < static_cast<program::TransferIndex>(program_.transfers.size()); ++next) {
+      const program::TransferInstruction& transfer = program_.transfers[as_index(next)];
       if (transfer.after_op >= op) break;
       put_transfer(next, transfer);
     }
     return next;
   }
 
-  void put_transfer(TransferIndex index, const TransferInstruction& transfer) {
+  void put_transfer(program::TransferIndex index, const program::TransferInstruction& transfer) {
     const cudaStream_t stream = link(transfer.link);
-    if (transfer.after_op != kStepStart) events_.wait_for_op(stream, transfer.after_op);
-    for (const OpIndex op : transfer.op_waits) events_.wait_for_op(stream, op);
-    for (const TransferIndex earlier : transfer.waits) {
+    if (transfer.after_op != plan::kStepStart) events_.wait_for_op(stream, transfer.after_op);
+    for (const graph::OpIndex op : transfer.op_waits) events_.wait_for_op(stream, op);
+    for (const program::TransferIndex earlier : transfer.waits) {
       if (program_.transfers[as_index(earlier)].link != transfer.link) events_.wait_for_transfer(stream, earlier);
     }
     events_.begin_transfer(stream, index);
@@ -147,42 +148,42 @@ class GpuExecutor : public Executor {
     events_.end_transfer(stream, index);
   }
 
-  void put_op(OpIndex op) {
-    const ComputeInstruction& instruction = program_.compute[as_index(op)];
-    for (const TransferIndex transfer : instruction.waits) events_.wait_for_transfer(ops(), transfer);
+  void put_op(graph::OpIndex op) {
+    const program::ComputeInstruction& instruction = program_.compute[as_index(op)];
+    for (const program::TransferIndex transfer : instruction.waits) events_.wait_for_transfer(ops(), transfer);
     if (!instruction.waits.empty()) events_.begin_op(ops(), op);
     kernels_.enqueue(op, resolved_.operands[as_index(op)]);
     events_.end_op(ops(), op);
   }
 
   // The pinned memory that the input op reads is free again long before the step ends.
-  Status fetch_next(const StepContext& context) {
-    const auto input = std::ranges::find(kernels_.graph().ops(), OpKind::kInput, &Op::kind);
+  Status fetch_next(const kernels::StepContext& context) {
+    const auto input = std::ranges::find(kernels_.graph().ops(), graph::OpKind::kInput, &graph::Op::kind);
     if (input == kernels_.graph().ops().end()) return {};
-    events_.wait_on_host(static_cast<OpIndex>(input - kernels_.graph().ops().begin()));
-    StepContext next = context;
+    events_.wait_on_host(static_cast<graph::OpIndex>(input - kernels_.graph().ops().begin()));
+    kernels::StepContext next = context;
     ++next.step;
     return kernels_.fetch(next);
   }
 
-  const Location& location_between_steps(TensorId tensor, std::size_t bytes) const {
-    const Tensor& description = kernels_.graph().tensor(tensor);
-    SLUICE_CHECK(is_persistent(description.role) || description.role == Role::kOutput,
+  const program::Location& location_between_steps(graph::TensorId tensor, std::size_t bytes) const {
+    const graph::Tensor& description = kernels_.graph().tensor(tensor);
+    SLUICE_CHECK(graph::is_persistent(description.role) || description.role == graph::Role::kOutput,
                  description.name + " is nowhere between steps: neither persistent nor an output");
     SLUICE_CHECK(static_cast<Bytes>(bytes) == description.bytes, "a buffer of the size of " + description.name);
     return program_.step_start[as_index(tensor)];
   }
 
-  cuda::CudaGraph& kernels_;
-  Machine machine_;
-  Program program_;
-  TierStorages storages_;
+  kernels::cuda::CudaGraph& kernels_;
+  memory::Machine machine_;
+  program::Program program_;
+  memory::TierStorages storages_;
   ResolvedProgram resolved_;
   GpuEvents events_;
   std::vector<cudaStream_t> links_;  // by LinkId; nullptr where it has nothing to do
   cudaGraphExec_t captured_ = nullptr;
   std::int64_t steps_ = 0;
-  StepTimes trace_;
+  program::StepTimes trace_;
   Status usable_;
 };
 
@@ -190,28 +191,30 @@ Error unsupported(const std::string& what) {
   return {ErrorCode::kUnsupported, "on a GPU there are no " + what + " yet; choose another planner or machine"};
 }
 
-Status check_supported(const Machine& machine, const Program& program) {
-  const auto encoded = [](const TransferInstruction& each) { return each.encoding != Encoding::kNone; };
+Status check_supported(const memory::Machine& machine, const program::Program& program) {
+  const auto encoded = [](const program::TransferInstruction& each) {
+    return each.encoding != memory::Encoding::kNone;
+  };
   if (std::ranges::any_of(program.transfers, encoded)) return unsupported("encoded transfers");
   if (!program.stitches.empty()) return unsupported("stitches");
-  for (const Tier& tier : machine.tiers) {
+  for (const memory::Tier& tier : machine.tiers) {
     if (!tier.kind->device_reaches) return unsupported("tiers like " + tier.name);
   }
-  const auto elsewhere = [](const ComputeInstruction& each) { return each.processor != kMainProcessor; };
+  const auto elsewhere = [](const program::ComputeInstruction& each) { return each.processor != kMainProcessor; };
   if (std::ranges::any_of(program.compute, elsewhere)) return unsupported("ops on other processors");
   return {};
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Executor>> make_gpu_executor(CompiledGraph& compiled, const Machine& machine, Program program,
-                                                    std::span<const Bytes> budgets) {
-  auto* const kernels = dynamic_cast<cuda::CudaGraph*>(&compiled);
+Result<std::unique_ptr<Executor>> make_gpu_executor(kernels::CompiledGraph& compiled, const memory::Machine& machine,
+                                                    program::Program program, std::span<const Bytes> budgets) {
+  auto* const kernels = dynamic_cast<kernels::cuda::CudaGraph*>(&compiled);
   SLUICE_CHECK(kernels != nullptr, "what a GPU runs was compiled for it");
   SLUICE_RETURN_IF_ERROR(check_supported(machine, program));
   std::vector<Bytes> arenas = program.arena_bytes;
-  arenas[kFastTier] = budgets[kFastTier];
-  SLUICE_ASSIGN(TierStorages storages, TierStorages::open(machine, arenas, {}, &kGpuMemory));
+  arenas[memory::kFastTier] = budgets[memory::kFastTier];
+  SLUICE_ASSIGN(memory::TierStorages storages, memory::TierStorages::open(machine, arenas, {}, &gpu::kGpuMemory));
   try {
     return std::unique_ptr<Executor>(
         std::make_unique<GpuExecutor>(*kernels, machine, std::move(program), std::move(storages)));
@@ -220,4 +223,4 @@ Result<std::unique_ptr<Executor>> make_gpu_executor(CompiledGraph& compiled, con
   }
 }
 
-}  // namespace sluice
+}  // namespace sluice::exec

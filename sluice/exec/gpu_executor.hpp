@@ -14,10 +14,10 @@
 
 #include "sluice/exec/executor.hpp"
 
-namespace sluice {
+namespace sluice::exec {
 
 // As Executor::create(). kUnsupported in builds without CUDA.
-Result<std::unique_ptr<Executor>> make_gpu_executor(CompiledGraph& compiled, const Machine& machine, Program program,
-                                                    std::span<const Bytes> budgets);
+Result<std::unique_ptr<Executor>> make_gpu_executor(kernels::CompiledGraph& compiled, const memory::Machine& machine,
+                                                    program::Program program, std::span<const Bytes> budgets);
 
-}  // namespace sluice
+}  // namespace sluice::exec

@@ -8,9 +8,9 @@
 #include "sluice/base/threads/cpu_affinity.hpp"
 #include "sluice/base/threads/wake_promptly.hpp"
 
-namespace sluice {
+namespace sluice::exec {
 
-Lane::Lane(std::size_t number, LinkId link, std::unique_ptr<TransferEngine> engine, LaneContext context)
+Lane::Lane(std::size_t number, memory::LinkId link, std::unique_ptr<memory::TransferEngine> engine, LaneContext context)
     : number_(number),
       link_(link),
       engine_(std::move(engine)),
@@ -45,12 +45,12 @@ void Lane::run() {
 
 // Looks again at everything after each wake-up; the first thing missing is what Progress will wake this lane for.
 bool Lane::head_may_start() {
-  const TransferInstruction& transfer = context_.program.transfers[static_cast<std::size_t>(head())];
+  const program::TransferInstruction& transfer = context_.program.transfers[static_cast<std::size_t>(head())];
   if (!context_.progress.op_done(number_, step_, transfer.after_op)) return false;
-  for (const OpIndex earlier : transfer.op_waits) {
+  for (const graph::OpIndex earlier : transfer.op_waits) {
     if (!context_.progress.op_done(number_, step_, earlier)) return false;
   }
-  for (const TransferIndex earlier : transfer.waits) {
+  for (const program::TransferIndex earlier : transfer.waits) {
     if (!context_.progress.transfer_done(number_, step_, earlier)) return false;
   }
   return true;
@@ -58,7 +58,7 @@ bool Lane::head_may_start() {
 
 void Lane::start_head() {
   const auto index = static_cast<std::size_t>(head());
-  const TransferInstruction& transfer = context_.program.transfers[index];
+  const program::TransferInstruction& transfer = context_.program.transfers[index];
   context_.transfers[index].begin = context_.progress.seconds_since_step_start();
   under_way_.push_back({head()});
   engine_->submit(head(), transfer.from.offset, transfer.to.offset, transfer.bytes);
@@ -69,7 +69,7 @@ void Lane::start_head() {
 }
 
 void Lane::report() {
-  for (const FinishedTransfer& done : finished_) {
+  for (const memory::FinishedTransfer& done : finished_) {
     if (!done.status.ok()) {
       context_.progress.fail(describe(done.transfer, done.status.error()));
       continue;
@@ -82,7 +82,7 @@ void Lane::report() {
 
 void Lane::report_in_order() {
   while (!under_way_.empty() && under_way_.front().finished) {
-    const TransferIndex done = under_way_.front().transfer;
+    const program::TransferIndex done = under_way_.front().transfer;
     under_way_.pop_front();
     const Seconds now = context_.progress.seconds_since_step_start();
     context_.transfers[static_cast<std::size_t>(done)].end = now;
@@ -94,23 +94,23 @@ void Lane::report_in_order() {
 
 // Then the disk moves the bytes, and the thread only says what and when.
 bool Lane::is_of_a_file() const {
-  const Link& link = context_.machine.link(link_);
+  const memory::Link& link = context_.machine.link(link_);
   return context_.machine.tier(link.from).kind->in_file || context_.machine.tier(link.to).kind->in_file;
 }
 
 void Lane::name_thread() const {
-  const Link& link = context_.machine.link(link_);
+  const memory::Link& link = context_.machine.link(link_);
   const std::string name =
       fmt::format("{}>{}", context_.machine.tier(link.from).name, context_.machine.tier(link.to).name);
   (void)pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());  // the kernel takes 15 characters
 }
 
-Error Lane::describe(TransferIndex index, const Error& cause) const {
-  const TransferInstruction& transfer = context_.program.transfers[static_cast<std::size_t>(index)];
+Error Lane::describe(program::TransferIndex index, const Error& cause) const {
+  const program::TransferInstruction& transfer = context_.program.transfers[static_cast<std::size_t>(index)];
   return Error{cause.code, fmt::format("moving tensor {} ({}) from tier {} to tier {} failed: {}",
                                        context_.graph.tensor(transfer.tensor).name, format_bytes(transfer.bytes),
                                        context_.machine.tier(transfer.from.tier).name,
                                        context_.machine.tier(transfer.to.tier).name, cause.message)};
 }
 
-}  // namespace sluice
+}  // namespace sluice::exec

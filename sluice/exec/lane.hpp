@@ -22,21 +22,21 @@
 #include "sluice/memory/transfer/transfer_engine.hpp"
 #include "sluice/program/step_times.hpp"
 
-namespace sluice {
+namespace sluice::exec {
 
 // What all lanes share; everything outlives them.
 struct LaneContext {
-  const Graph& graph;
-  const Machine& machine;
-  const Program& program;
+  const graph::Graph& graph;
+  const memory::Machine& machine;
+  const program::Program& program;
   Progress& progress;
-  std::vector<Span>& transfers;  // by TransferIndex: each lane writes its own entries
+  std::vector<program::Span>& transfers;  // by TransferIndex: each lane writes its own entries
 };
 
 class Lane {
  public:
   // `number` is the lane's place in `context.progress`.
-  Lane(std::size_t number, LinkId link, std::unique_ptr<TransferEngine> engine, LaneContext context);
+  Lane(std::size_t number, memory::LinkId link, std::unique_ptr<memory::TransferEngine> engine, LaneContext context);
 
   void start();
   void join();  // after Progress::stop(): every lane before any is destroyed, since lanes wake each other
@@ -55,24 +55,24 @@ class Lane {
   void report_in_order();
   bool is_of_a_file() const;
   void name_thread() const;
-  Error describe(TransferIndex transfer, const Error& cause) const;
-  TransferIndex head() const { return order_[next_]; }
+  Error describe(program::TransferIndex transfer, const Error& cause) const;
+  program::TransferIndex head() const { return order_[next_]; }
 
   struct UnderWay {
-    TransferIndex transfer = 0;
+    program::TransferIndex transfer = 0;
     bool finished = false;  // by the engine
   };
 
   std::size_t number_;
-  LinkId link_;
-  std::unique_ptr<TransferEngine> engine_;
+  memory::LinkId link_;
+  std::unique_ptr<memory::TransferEngine> engine_;
   LaneContext context_;
-  const std::vector<TransferIndex>& order_;
+  const std::vector<program::TransferIndex>& order_;
   std::size_t next_ = 0;   // position in order_ of the transfer to start next
   std::int64_t step_ = 0;  // the step that transfer belongs to
-  std::vector<FinishedTransfer> finished_;
+  std::vector<memory::FinishedTransfer> finished_;
   std::deque<UnderWay> under_way_;  // handed to the engine and not reported, in order
   std::thread thread_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::exec

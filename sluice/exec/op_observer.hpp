@@ -10,14 +10,14 @@
 #include "sluice/base/result.hpp"
 #include "sluice/graph/op.hpp"
 
-namespace sluice {
+namespace sluice::exec {
 
 class OpObserver {
  public:
   virtual ~OpObserver() = default;
   // `operands` as CompiledGraph::run() gets them. An error ends the step.
-  virtual Status before_op(OpIndex op, std::span<void* const> operands) = 0;
-  virtual void after_op(OpIndex op) = 0;  // also after an op that failed
+  virtual Status before_op(graph::OpIndex op, std::span<void* const> operands) = 0;
+  virtual void after_op(graph::OpIndex op) = 0;  // also after an op that failed
 };
 
-}  // namespace sluice
+}  // namespace sluice::exec

@@ -11,7 +11,7 @@
 #include "sluice/graph/graph.hpp"
 #include "sluice/program/program.hpp"
 
-namespace sluice {
+namespace sluice::exec {
 
 // Whole pages that hold operands of an op.
 struct WatchedPlace {
@@ -23,7 +23,7 @@ struct WatchedPlace {
 };
 
 struct OperandPlace {
-  TensorId tensor = 0;
+  graph::TensorId tensor = 0;
   bool read = false;
   bool written = false;
   std::vector<std::size_t> watched;  // the op's WatchedPlaces that it lies in
@@ -39,6 +39,6 @@ struct OperandPlaces {
   std::size_t stays = 0;
 };
 
-OperandPlaces find_operand_places(const Graph& graph, const Program& program);
+OperandPlaces find_operand_places(const graph::Graph& graph, const program::Program& program);
 
-}  // namespace sluice
+}  // namespace sluice::exec

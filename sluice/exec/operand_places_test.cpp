@@ -2,23 +2,23 @@
 
 #include <gtest/gtest.h>
 
-namespace sluice {
+namespace sluice::exec {
 namespace {
 
-constexpr Location kHere{0, 0};
-constexpr Location kThere{0, 8192};
-constexpr Location kSlowPlace{1, 0};
+constexpr program::Location kHere{0, 0};
+constexpr program::Location kThere{0, 8192};
+constexpr program::Location kSlowPlace{1, 0};
 
-Graph four_uses() {
-  Graph graph;
+graph::Graph four_uses() {
+  graph::Graph graph;
   for (const Bytes elements : {1024, 0}) {
-    Tensor tensor;
+    graph::Tensor tensor;
     tensor.name = "t" + std::to_string(elements);
     tensor.shape = {elements};
     graph.add_tensor(tensor);
   }
   for (int i = 0; i < 4; ++i) {
-    Op op;
+    graph::Op op;
     op.name = "op" + std::to_string(i);
     op.inputs = {1, 0};
     op.outputs = {0};
@@ -27,16 +27,17 @@ Graph four_uses() {
   return graph;
 }
 
-Program program_at(const std::vector<Location>& places, const std::vector<TransferInstruction>& transfers) {
-  Program program;
+program::Program program_at(const std::vector<program::Location>& places,
+                            const std::vector<program::TransferInstruction>& transfers) {
+  program::Program program;
   for (std::size_t i = 0; i < places.size(); ++i) {
-    program.compute.push_back({static_cast<OpIndex>(i), {kHere, places[i], places[i]}, {}});
+    program.compute.push_back({static_cast<graph::OpIndex>(i), {kHere, places[i], places[i]}, {}});
   }
   program.transfers = transfers;
   return program;
 }
 
-std::vector<std::size_t> stays(const Program& program) {
+std::vector<std::size_t> stays(const program::Program& program) {
   std::vector<std::size_t> found;
   for (const OpPlaces& op : find_operand_places(four_uses(), program).ops) {
     EXPECT_EQ(op.operands.size(), 1U) << "distinct, and without empty tensors";
@@ -58,7 +59,7 @@ TEST(OperandPlaces, AnotherPlaceIsAnotherStay) {
 }
 
 TEST(OperandPlaces, ComingBackIsAnotherStay) {
-  const Program program =
+  const program::Program program =
       program_at({kHere, kHere, kHere, kHere}, {{.tensor = 0, .from = kHere, .to = kSlowPlace, .after_op = 1},
                                                 {.tensor = 0, .from = kSlowPlace, .to = kHere, .after_op = 1},
                                                 {.tensor = 1, .from = kSlowPlace, .to = kHere, .after_op = 2}});
@@ -66,20 +67,20 @@ TEST(OperandPlaces, ComingBackIsAnotherStay) {
 }
 
 TEST(OperandPlaces, ACopyLeftBehindKeepsTheStay) {
-  const Program program =
+  const program::Program program =
       program_at({kHere, kHere, kHere, kHere}, {{.tensor = 0, .from = kHere, .to = kSlowPlace, .after_op = 0}});
   EXPECT_EQ(stays(program), (std::vector<std::size_t>{0, 0, 0, 0}));
 }
 
 // Small tensors at the offsets given; op 0 reads all but the last, which it writes.
-OpPlaces places_of_small(const std::vector<Bytes>& offsets, TierId tier) {
-  Graph graph;
-  Op op;
+OpPlaces places_of_small(const std::vector<Bytes>& offsets, memory::TierId tier) {
+  graph::Graph graph;
+  graph::Op op;
   op.name = "op";
-  Program program;
+  program::Program program;
   program.compute.resize(1);
   for (const Bytes offset : offsets) {
-    Tensor tensor;
+    graph::Tensor tensor;
     tensor.name = "t" + std::to_string(offset);
     tensor.shape = {25};
     (program.compute[0].operands.size() + 1 < offsets.size() ? op.inputs : op.outputs)
@@ -91,7 +92,7 @@ OpPlaces places_of_small(const std::vector<Bytes>& offsets, TierId tier) {
 }
 
 TEST(OperandPlaces, SmallTensorsMaySharePagesOfTheFastTier) {
-  const OpPlaces places = places_of_small({64, 1024, 4096 - 64}, kFastTier);
+  const OpPlaces places = places_of_small({64, 1024, 4096 - 64}, memory::kFastTier);
   ASSERT_EQ(places.watched.size(), 2U);
   EXPECT_EQ(places.watched[0].sharers, 3);
   EXPECT_EQ(places.watched[0].before, 64);
@@ -111,15 +112,15 @@ TEST(OperandPlaces, SmallTensorsHaveTheirOwnPagesElsewhere) {
 }
 
 TEST(OperandPlaces, ALargeTensorSharesItsBorderPagesOnly) {
-  Graph graph;
-  Tensor tensor;
+  graph::Graph graph;
+  graph::Tensor tensor;
   tensor.name = "large";
   tensor.shape = {4096};  // 16 KiB
-  Op op;
+  graph::Op op;
   op.name = "op";
   op.outputs = {graph.add_tensor(tensor)};
   graph.add_op(op);
-  Program program;
+  program::Program program;
   program.compute = {{0, {{1, 64}}, {}}};
   const OpPlaces places = find_operand_places(graph, program).ops[0];
   ASSERT_EQ(places.watched.size(), 3U);
@@ -131,11 +132,11 @@ TEST(OperandPlaces, ALargeTensorSharesItsBorderPagesOnly) {
 }
 
 TEST(OperandPlaces, AMemberOfABlockArrivesWithIt) {
-  TransferInstruction block{.tensor = 1, .from = {1, 4096}, .to = {0, 4096}, .after_op = 1};
+  program::TransferInstruction block{.tensor = 1, .from = {1, 4096}, .to = {0, 4096}, .after_op = 1};
   block.others = {{0, 4096}};  // at 8192, where tensor 0 was
-  const Program program = program_at({kThere, kThere, kThere, kThere}, {block});
+  const program::Program program = program_at({kThere, kThere, kThere, kThere}, {block});
   EXPECT_EQ(stays(program), (std::vector<std::size_t>{0, 0, 1, 1}));
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::exec

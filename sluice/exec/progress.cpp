@@ -2,7 +2,7 @@
 
 #include <immintrin.h>
 
-namespace sluice {
+namespace sluice::exec {
 namespace {
 
 // What is nearly done is cheaper to spin for than to sleep and be woken for.
@@ -22,10 +22,10 @@ Progress::Progress(std::vector<ProcessorId> processor_of, std::size_t processors
 void Progress::begin_step() {
   ++step_;
   step_start_ = std::chrono::steady_clock::now();
-  advance_clock(kMainProcessor, moment_after(step_, kStepStart));
+  advance_clock(kMainProcessor, moment_after(step_, plan::kStepStart));
 }
 
-void Progress::finish_op(OpIndex op) {
+void Progress::finish_op(graph::OpIndex op) {
   advance_clock(processor_of_[static_cast<std::size_t>(op)], moment_after(step_, op));
 }
 
@@ -54,7 +54,7 @@ bool Progress::sleep_until(const Done& done, ComputeNeeds& needs) const {
   return !stopped();
 }
 
-bool Progress::wait_for_transfer(TransferIndex transfer, ProcessorId waiting) {
+bool Progress::wait_for_transfer(program::TransferIndex transfer, ProcessorId waiting) {
   ComputeNeeds& needs = computing_[static_cast<std::size_t>(waiting)];
   needs.transfer.store(transfer);
   const bool done = sleep_until([&] { return transfer_done(transfer); }, needs);
@@ -62,12 +62,12 @@ bool Progress::wait_for_transfer(TransferIndex transfer, ProcessorId waiting) {
   return done;
 }
 
-bool Progress::wait_for_op(OpIndex op, ProcessorId waiting) {
+bool Progress::wait_for_op(graph::OpIndex op, ProcessorId waiting) {
   return wait_for_moment(moment_after(step_, op), waiting);
 }
 
 bool Progress::wait_for_step(std::int64_t step, ProcessorId waiting) {
-  return wait_for_moment(moment_after(step, kStepStart), waiting);
+  return wait_for_moment(moment_after(step, plan::kStepStart), waiting);
 }
 
 bool Progress::wait_for_moment(std::int64_t moment, ProcessorId waiting) {
@@ -78,7 +78,7 @@ bool Progress::wait_for_moment(std::int64_t moment, ProcessorId waiting) {
   return done;
 }
 
-bool Progress::op_done(std::size_t lane, std::int64_t step, OpIndex op) {
+bool Progress::op_done(std::size_t lane, std::int64_t step, graph::OpIndex op) {
   const std::int64_t moment = moment_after(step, op);
   if (reached(moment)) return true;
   lanes_[lane].moment.store(moment);
@@ -87,7 +87,7 @@ bool Progress::op_done(std::size_t lane, std::int64_t step, OpIndex op) {
   return true;
 }
 
-bool Progress::transfer_done(std::size_t lane, std::int64_t step, TransferIndex transfer) {
+bool Progress::transfer_done(std::size_t lane, std::int64_t step, program::TransferIndex transfer) {
   if (done_in(transfer, step)) return true;
   lanes_[lane].transfer.store(transfer);
   if (!done_in(transfer, step)) return false;
@@ -95,10 +95,10 @@ bool Progress::transfer_done(std::size_t lane, std::int64_t step, TransferIndex 
   return true;
 }
 
-void Progress::finish_transfer(TransferIndex transfer) {
+void Progress::finish_transfer(program::TransferIndex transfer) {
   steps_done_[transfer].fetch_add(1);
   for (LaneNeeds& lane : lanes_) {
-    TransferIndex needed = lane.transfer.load();
+    program::TransferIndex needed = lane.transfer.load();
     if (needed == transfer && lane.transfer.compare_exchange_strong(needed, kNone)) lane.wake();
   }
   for (ComputeNeeds& needs : computing_) {
@@ -132,4 +132,4 @@ void Progress::signal(ComputeNeeds& needs) {
   needs.signal.notify_one();
 }
 
-}  // namespace sluice
+}  // namespace sluice::exec

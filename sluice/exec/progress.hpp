@@ -26,7 +26,7 @@
 #include "sluice/base/result.hpp"
 #include "sluice/program/program.hpp"
 
-namespace sluice {
+namespace sluice::exec {
 
 class Progress {
  public:
@@ -41,21 +41,21 @@ class Progress {
   void set_wake(std::size_t lane, std::function<void()> wake) { lanes_[lane].wake = std::move(wake); }
 
   void begin_step();
-  void finish_op(OpIndex op);
+  void finish_op(graph::OpIndex op);
   // These sleep (after a short spin) until the thing is done in this step; false if the step was stopped instead.
   // `waiting`: the processor that waits.
-  bool wait_for_transfer(TransferIndex transfer, ProcessorId waiting = kMainProcessor);
-  bool wait_for_op(OpIndex op, ProcessorId waiting);
-  bool transfer_done(TransferIndex transfer) const { return done_in(transfer, step_); }
-  bool op_done(OpIndex op) const { return reached(moment_after(step_, op)); }
+  bool wait_for_transfer(program::TransferIndex transfer, ProcessorId waiting = kMainProcessor);
+  bool wait_for_op(graph::OpIndex op, ProcessorId waiting);
+  bool transfer_done(program::TransferIndex transfer) const { return done_in(transfer, step_); }
+  bool op_done(graph::OpIndex op) const { return reached(moment_after(step_, op)); }
 
   // For a processor other than the main one: until step `step` (counted from 0) begins; false if it never will.
   bool wait_for_step(std::int64_t step, ProcessorId waiting);
 
   // For a lane that is in step `step` (counted from 0). False also promises to wake the lane when it becomes true.
-  bool op_done(std::size_t lane, std::int64_t step, OpIndex op);
-  bool transfer_done(std::size_t lane, std::int64_t step, TransferIndex transfer);
-  void finish_transfer(TransferIndex transfer);
+  bool op_done(std::size_t lane, std::int64_t step, graph::OpIndex op);
+  bool transfer_done(std::size_t lane, std::int64_t step, program::TransferIndex transfer);
+  void finish_transfer(program::TransferIndex transfer);
 
   // Ends the step for everybody; of several failures the first is kept.
   void fail(Error error);
@@ -69,33 +69,33 @@ class Progress {
 
  private:
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
-  static constexpr TransferIndex kNone = -1;
+  static constexpr program::TransferIndex kNone = -1;
 
   struct alignas(64) Clock {  // one cache line each, as below: some publish while others look
     std::atomic<std::int64_t> moment{-1};
   };
   struct alignas(64) LaneNeeds {
     std::atomic<std::int64_t> moment{kNever};
-    std::atomic<TransferIndex> transfer{kNone};
+    std::atomic<program::TransferIndex> transfer{kNone};
     std::function<void()> wake;
   };
   struct alignas(64) ComputeNeeds {
     std::atomic<std::int64_t> moment{kNever};
-    std::atomic<TransferIndex> transfer{kNone};
+    std::atomic<program::TransferIndex> transfer{kNone};
     std::atomic<std::int32_t> signal{0};
   };
 
   // What the clock of the op's processor shows when op `op` of step `step` is done; kStepStart is the start of the
   // step, which the main processor's clock shows.
-  std::int64_t moment_after(std::int64_t step, OpIndex op) const { return step * (op_count_ + 1) + op + 1; }
+  std::int64_t moment_after(std::int64_t step, graph::OpIndex op) const { return step * (op_count_ + 1) + op + 1; }
   ProcessorId whose(std::int64_t moment) const {
     const std::int64_t op = moment % (op_count_ + 1) - 1;
-    return op == kStepStart ? kMainProcessor : processor_of_[static_cast<std::size_t>(op)];
+    return op == plan::kStepStart ? kMainProcessor : processor_of_[static_cast<std::size_t>(op)];
   }
   bool reached(std::int64_t moment) const {
     return clocks_[static_cast<std::size_t>(whose(moment))].moment.load() >= moment;
   }
-  bool done_in(TransferIndex transfer, std::int64_t step) const { return steps_done_[transfer].load() > step; }
+  bool done_in(program::TransferIndex transfer, std::int64_t step) const { return steps_done_[transfer].load() > step; }
   void advance_clock(ProcessorId processor, std::int64_t moment);
   bool wait_for_moment(std::int64_t moment, ProcessorId waiting);
   // Until `done` holds, which whoever makes it hold signals to `needs`.
@@ -108,7 +108,7 @@ class Progress {
   std::vector<Clock> clocks_;              // by ProcessorId
   std::vector<ComputeNeeds> computing_;    // by ProcessorId
   std::vector<LaneNeeds> lanes_;
-  IdVector<TransferIndex, std::atomic<std::int64_t>> steps_done_;
+  IdVector<program::TransferIndex, std::atomic<std::int64_t>> steps_done_;
   std::int64_t step_ = -1;  // of the compute threads
   std::chrono::steady_clock::time_point step_start_;
   std::atomic<bool> stopped_{false};
@@ -116,4 +116,4 @@ class Progress {
   Status failure_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::exec

@@ -5,7 +5,7 @@
 #include <semaphore>
 #include <thread>
 
-namespace sluice {
+namespace sluice::exec {
 namespace {
 
 TEST(Progress, WakesALaneOnceForTheOpItNeeds) {
@@ -30,10 +30,10 @@ TEST(Progress, CountsTheStepsOfALaneThatIsAhead) {
   progress.begin_step();
   progress.finish_op(0);
   EXPECT_TRUE(progress.op_done(0, 0, 0));
-  EXPECT_FALSE(progress.op_done(0, 1, kStepStart));
+  EXPECT_FALSE(progress.op_done(0, 1, plan::kStepStart));
   progress.begin_step();
   EXPECT_EQ(wakes, 1);
-  EXPECT_TRUE(progress.op_done(0, 1, kStepStart));
+  EXPECT_TRUE(progress.op_done(0, 1, plan::kStepStart));
   EXPECT_FALSE(progress.op_done(0, 1, 0));
 }
 
@@ -106,4 +106,4 @@ TEST(Progress, LosesNoWakeUp) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::exec

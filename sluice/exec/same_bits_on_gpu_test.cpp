@@ -26,7 +26,7 @@
 #include "sluice/testing/training_run.hpp"
 #include "sluice/testing/wave_input.hpp"
 
-namespace sluice {
+namespace sluice::exec {
 namespace {
 
 constexpr int kStepsOfRandomPlans = 3;
@@ -35,8 +35,8 @@ constexpr std::uint64_t kRandomPlans = kSanitized ? 3 : 20;
 constexpr std::uint64_t kInitialSeed = 5;
 
 struct NetworkOnGpu {
-  SmallNetwork network;
-  Precision precision = Precision::kF32;
+  testing::SmallNetwork network;
+  graph::Precision precision = graph::Precision::kF32;
 };
 
 std::ostream& operator<<(std::ostream& out, const NetworkOnGpu& tested) { return out << tested.network.name; }
@@ -45,73 +45,75 @@ class SameBitsOnGpu : public ::testing::TestWithParam<NetworkOnGpu> {
  protected:
   void SetUp() override {
     SLUICE_SKIP_WITHOUT_GPU();
-    machine_ = make_machine({.threads = 1, .slow = {{"host", kGiB}}, .gpu = find_gpu().value()}).value();
-    kernels_ = compiled(make_cuda_backend(), prepared());
+    machine_ = memory::make_machine({.threads = 1, .slow = {{"host", kGiB}}, .gpu = gpu::find_gpu().value()}).value();
+    kernels_ = testing::compiled(kernels::make_cuda_backend(), prepared());
   }
 
-  Graph prepared() const { return prepare_training_graph(GetParam().network.forward, {}, GetParam().precision); }
+  graph::Graph prepared() const {
+    return graph::prepare_training_graph(GetParam().network.forward, {}, GetParam().precision);
+  }
 
-  StepContext context(int step, WaveInput& input) const {
+  kernels::StepContext context(int step, testing::WaveInput& input) const {
     return {.step = step, .learning_rate = 0.02F, .input = &input, .seed = kInitialSeed};
   }
 
   // The tensors that outlive a step, and its losses.
-  std::vector<TensorId> kept() const {
-    std::vector<TensorId> found;
-    for (TensorId id = 0; id < kernels_->graph().tensor_count(); ++id) {
-      const Role role = kernels_->graph().tensor(id).role;
-      if (is_persistent(role) || role == Role::kOutput) found.push_back(id);
+  std::vector<graph::TensorId> kept() const {
+    std::vector<graph::TensorId> found;
+    for (graph::TensorId id = 0; id < kernels_->graph().tensor_count(); ++id) {
+      const graph::Role role = kernels_->graph().tensor(id).role;
+      if (graph::is_persistent(role) || role == graph::Role::kOutput) found.push_back(id);
     }
     return found;
   }
 
   // One for each op.
-  std::vector<OpChoice> random_implementations(std::uint64_t seed) const {
+  std::vector<graph::OpChoice> random_implementations(std::uint64_t seed) const {
     testing::SeededRandom random(seed);
-    std::vector<OpChoice> choices;
-    for (const Op& op : kernels_->graph().ops()) {
+    std::vector<graph::OpChoice> choices;
+    for (const graph::Op& op : kernels_->graph().ops()) {
       const auto last = static_cast<std::int32_t>(std::max<std::size_t>(op.implementations.size(), 1)) - 1;
       choices.push_back({random.between(0, last), kMainProcessor});
     }
     return choices;
   }
 
-  Plan plan_that_moves_nothing() const {
-    const Graph& graph = kernels_->graph();
-    PlanBuilder builder(graph, machine_);
-    const Liveness liveness = analyze_liveness(graph);
-    for (TensorId id = 0; id < graph.tensor_count(); ++id) {
+  plan::Plan plan_that_moves_nothing() const {
+    const graph::Graph& graph = kernels_->graph();
+    plan::PlanBuilder builder(graph, machine_);
+    const graph::Liveness liveness = graph::analyze_liveness(graph);
+    for (graph::TensorId id = 0; id < graph.tensor_count(); ++id) {
       if (liveness.ranges[id].begin < liveness.ranges[id].end)
-        builder.add_residency(id, kFastTier, liveness.ranges[id]);
+        builder.add_residency(id, memory::kFastTier, liveness.ranges[id]);
     }
-    Plan plan = builder.finish(std::vector<Bytes>(machine_.tiers.size(), kGiB)).value();
+    plan::Plan plan = builder.finish(std::vector<Bytes>(machine_.tiers.size(), kGiB)).value();
     plan.budgets = plan.arena_bytes;
     return plan;
   }
 
   // `step_kernels`: of the plan's own order; `plain`: of the same implementations, in the graph's.
-  void expect_same_bits(const Plan& plan, CompiledGraph& step_kernels, CompiledGraph& plain,
+  void expect_same_bits(const plan::Plan& plan, kernels::CompiledGraph& step_kernels, kernels::CompiledGraph& plain,
                         int steps = kStepsOfRandomPlans) {
-    const Graph& graph = kernels_->graph();
-    ASSERT_TRUE(verify_plan(graph, machine_, plan).empty());
-    const Program program = lower_plan(graph, machine_, plan).value();
+    const graph::Graph& graph = kernels_->graph();
+    ASSERT_TRUE(plan::verify_plan(graph, machine_, plan).empty());
+    const program::Program program = program::lower_plan(graph, machine_, plan).value();
     auto executor = Executor::create(step_kernels, machine_, program, plan.budgets);
     ASSERT_TRUE(executor.ok()) << executor.error().message;
-    GraphRunner runner(plain);
+    testing::GraphRunner runner(plain);
     runner.initialise(kInitialSeed);
-    for (const TensorId id : kept()) {
-      if (!is_persistent(graph.tensor(id).role)) continue;
+    for (const graph::TensorId id : kept()) {
+      if (!graph::is_persistent(graph.tensor(id).role)) continue;
       // From memory that is not pinned, as a user's: it is on its way for longest.
       const std::vector<std::byte> bytes(runner.bytes(id).begin(), runner.bytes(id).end());
       ASSERT_TRUE((*executor)->write_tensor(id, bytes).ok());
     }
-    WaveInput input(graph);
+    testing::WaveInput input(graph);
     for (int step = 0; step < steps; ++step) {
       const auto times = (*executor)->run_step(context(step, input));
       ASSERT_TRUE(times.ok()) << times.error().message;
       EXPECT_EQ(testing::find_out_of_turn(program, *times), std::nullopt);
       runner.run_step(context(step, input));
-      for (const TensorId id : kept()) {
+      for (const graph::TensorId id : kept()) {
         std::vector<std::byte> bytes(static_cast<std::size_t>(graph.tensor(id).bytes));
         ASSERT_TRUE((*executor)->read_tensor(id, bytes).ok());
         ASSERT_EQ(std::memcmp(bytes.data(), runner.data(id), bytes.size()), 0)
@@ -120,12 +122,12 @@ class SameBitsOnGpu : public ::testing::TestWithParam<NetworkOnGpu> {
     }
   }
 
-  Machine machine_;
-  std::unique_ptr<CompiledGraph> kernels_;
+  memory::Machine machine_;
+  std::unique_ptr<kernels::CompiledGraph> kernels_;
 };
 
 TEST_P(SameBitsOnGpu, UnderRandomPlans) {
-  const auto plain = compiled(make_cuda_backend(), prepared());
+  const auto plain = testing::compiled(kernels::make_cuda_backend(), prepared());
   for (std::uint64_t seed = 0; seed < kRandomPlans; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     expect_same_bits(testing::random_plan(seed, kernels_->graph(), machine_), *kernels_, *plain);
@@ -134,19 +136,19 @@ TEST_P(SameBitsOnGpu, UnderRandomPlans) {
 }
 
 TEST_P(SameBitsOnGpu, AsACudaGraph) {
-  const Plan plan = plan_that_moves_nothing();
+  const plan::Plan plan = plan_that_moves_nothing();
   ASSERT_TRUE(plan.migrations.empty());
-  expect_same_bits(plan, *kernels_, *compiled(make_cuda_backend(), prepared()), kStepsOfAGraph);
+  expect_same_bits(plan, *kernels_, *testing::compiled(kernels::make_cuda_backend(), prepared()), kStepsOfAGraph);
 }
 
 TEST_P(SameBitsOnGpu, UnderRandomSchedules) {
-  const Graph& graph = kernels_->graph();
+  const graph::Graph& graph = kernels_->graph();
   for (std::uint64_t seed = 0; seed < kRandomPlans; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const std::vector<OpChoice> choices = random_implementations(seed);
-    const Rescheduled step = chosen_step(graph, testing::random_schedule(graph, seed), choices);
+    const std::vector<graph::OpChoice> choices = random_implementations(seed);
+    const graph::Rescheduled step = graph::chosen_step(graph, testing::random_schedule(graph, seed), choices);
     const auto step_kernels = kernels_->rescheduled(step);
-    const auto plain = kernels_->rescheduled(chosen_step(graph, choices));
+    const auto plain = kernels_->rescheduled(graph::chosen_step(graph, choices));
     expect_same_bits(testing::random_plan_of_step(seed, graph, machine_, step), *step_kernels, *plain);
     if (HasFatalFailure()) return;
   }
@@ -154,16 +156,16 @@ TEST_P(SameBitsOnGpu, UnderRandomSchedules) {
 
 std::vector<NetworkOnGpu> networks_on_gpu() {
   std::vector<NetworkOnGpu> networks;
-  for (const SmallNetwork& network : small_networks()) networks.push_back({network});
-  networks.push_back({networks.front().network, Precision::kBF16});
+  for (const testing::SmallNetwork& network : testing::small_networks()) networks.push_back({network});
+  networks.push_back({networks.front().network, graph::Precision::kBF16});
   return networks;
 }
 
-INSTANTIATE_TEST_SUITE_P(Networks, SameBitsOnGpu, ::testing::ValuesIn(cases_on_gpu(networks_on_gpu())),
+INSTANTIATE_TEST_SUITE_P(Networks, SameBitsOnGpu, ::testing::ValuesIn(testing::cases_on_gpu(networks_on_gpu())),
                          [](const auto& tested) {
                            return tested.param.network.name +
-                                  (tested.param.precision == Precision::kBF16 ? "_bf16" : "");
+                                  (tested.param.precision == graph::Precision::kBF16 ? "_bf16" : "");
                          });
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::exec

@@ -22,7 +22,7 @@
 #include "sluice/testing/start_bytes.hpp"
 #include "sluice/testing/test_set.hpp"
 
-namespace sluice {
+namespace sluice::exec {
 namespace {
 
 constexpr int kComparedSteps = 3;
@@ -43,62 +43,64 @@ struct RandomRun {
     if (steps == Steps::kAsGiven) {
       plan = testing::random_plan(seed, compiled.graph(), machine);
     } else {
-      const Graph& graph = compiled.graph();
-      const Rescheduled step =
+      const graph::Graph& graph = compiled.graph();
+      const graph::Rescheduled step =
           testing::random_step(seed, graph, machine, testing::random_schedule(graph, seed, seed % 2 == 0 ? 1 : 1.5));
       plan = testing::random_plan_of_step(seed, graph, machine, step);
       in_slots = compiled.rescheduled(step);
     }
-    for (Tier& tier : machine.tiers) {
-      if (tier.kind == TierKind::kFile) tier.path = std::filesystem::temp_directory_path().string();
+    for (memory::Tier& tier : machine.tiers) {
+      if (tier.kind == memory::TierKind::kFile) tier.path = std::filesystem::temp_directory_path().string();
     }
-    for (Link& link : machine.links) {
+    for (memory::Link& link : machine.links) {
       link.throttled = seed % 3 == 0;
       if (link.throttled) link.bandwidth = 500e6;
     }
   }
 
-  Result<std::unique_ptr<Executor>> make_executor(const EngineFactory& engines = make_engine) {
-    program = lower_plan(compiled.graph(), machine, plan).value();
+  Result<std::unique_ptr<Executor>> make_executor(const EngineFactory& engines = memory::make_engine) {
+    program = program::lower_plan(compiled.graph(), machine, plan).value();
     return Executor::create(in_slots ? *in_slots : compiled, machine, program, plan.budgets, engines);
   }
 
-  std::vector<TensorId> tensors_with(auto&& role_wanted) const {
-    std::vector<TensorId> found;
-    for (TensorId id = 0; id < compiled.graph().tensor_count(); ++id) {
+  std::vector<graph::TensorId> tensors_with(auto&& role_wanted) const {
+    std::vector<graph::TensorId> found;
+    for (graph::TensorId id = 0; id < compiled.graph().tensor_count(); ++id) {
       if (role_wanted(compiled.graph().tensor(id).role)) found.push_back(id);
     }
     return found;
   }
 
   testing::MixingGraph compiled;
-  std::unique_ptr<CompiledGraph> in_slots;
-  Machine machine;
-  Plan plan;
-  Program program;
+  std::unique_ptr<kernels::CompiledGraph> in_slots;
+  memory::Machine machine;
+  plan::Plan plan;
+  program::Program program;
 };
 
 // The plan of `seed` for some steps, beside the same graph with nothing ever moved.
-void expect_same_bits(std::uint64_t seed, const EngineFactory& engines = make_engine, Steps steps = Steps::kAsGiven) {
+void expect_same_bits(std::uint64_t seed, const EngineFactory& engines = memory::make_engine,
+                      Steps steps = Steps::kAsGiven) {
   RandomRun run(seed, steps);
-  const Graph& graph = run.compiled.graph();
-  ASSERT_TRUE(verify_plan(graph, run.machine, run.plan).empty());
+  const graph::Graph& graph = run.compiled.graph();
+  ASSERT_TRUE(plan::verify_plan(graph, run.machine, run.plan).empty());
   auto executor = run.make_executor(engines);
   ASSERT_TRUE(executor.ok()) << executor.error().message;
   testing::MixingGraph plain(graph);
-  GraphRunner runner(plain);
-  for (const TensorId id : run.tensors_with(is_persistent)) {
+  testing::GraphRunner runner(plain);
+  for (const graph::TensorId id : run.tensors_with(graph::is_persistent)) {
     const std::vector<std::byte> bytes = testing::start_bytes(graph.tensor(id), id);
     ASSERT_TRUE((*executor)->write_tensor(id, bytes).ok());
     std::memcpy(runner.data(id), bytes.data(), bytes.size());
   }
-  const auto kept = run.tensors_with([](Role role) { return is_persistent(role) || role == Role::kOutput; });
-  for (StepContext context; context.step < kComparedSteps; ++context.step) {
+  const auto kept =
+      run.tensors_with([](graph::Role role) { return graph::is_persistent(role) || role == graph::Role::kOutput; });
+  for (kernels::StepContext context; context.step < kComparedSteps; ++context.step) {
     const auto trace = (*executor)->run_step(context);
     ASSERT_TRUE(trace.ok()) << trace.error().message;
     ASSERT_EQ(testing::find_out_of_turn(run.program, *trace), std::nullopt);
     runner.run_step(context);
-    for (const TensorId id : kept) {
+    for (const graph::TensorId id : kept) {
       std::vector<std::byte> bytes(static_cast<std::size_t>(graph.tensor(id).bytes));
       ASSERT_TRUE((*executor)->read_tensor(id, bytes).ok());
       ASSERT_EQ(std::memcmp(bytes.data(), runner.data(id), bytes.size()), 0)
@@ -120,7 +122,7 @@ TEST_P(SameBits, UnderRandomPlans) {
 TEST_P(SameBits, UnderRandomSchedules) {
   for (std::uint64_t seed = GetParam() * 10; seed < GetParam() * 10 + kRandomSteps; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    expect_same_bits(seed, make_engine, Steps::kScheduled);
+    expect_same_bits(seed, memory::make_engine, Steps::kScheduled);
     if (HasFatalFailure()) return;
   }
 }
@@ -128,7 +130,7 @@ TEST_P(SameBits, UnderRandomSchedules) {
 TEST_P(SameBits, OnSeveralProcessors) {
   for (std::uint64_t seed = GetParam() * 10; seed < GetParam() * 10 + kRandomSteps; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    expect_same_bits(seed, make_engine, Steps::kChosen);
+    expect_same_bits(seed, memory::make_engine, Steps::kChosen);
     if (HasFatalFailure()) return;
   }
 }
@@ -136,14 +138,14 @@ TEST_P(SameBits, OnSeveralProcessors) {
 // Copies between memories that the compute thread helps with, also on a host that has processors to spare for the lanes
 // (make_copy_engine() would not let it help there).
 TEST_P(SameBits, WhereTheComputeThreadHelpsToCopy) {
-  const auto helped = [](const Machine& machine, LinkId id,
-                         const TierStorages& storages) -> Result<std::unique_ptr<TransferEngine>> {
-    const Link& link = machine.link(id);
+  const auto helped = [](const memory::Machine& machine, memory::LinkId id,
+                         const memory::TierStorages& storages) -> Result<std::unique_ptr<memory::TransferEngine>> {
+    const memory::Link& link = machine.link(id);
     if (storages.file(link.from) != nullptr || storages.file(link.to) != nullptr) {
-      return make_engine(machine, id, storages);
+      return memory::make_engine(machine, id, storages);
     }
-    return std::unique_ptr<TransferEngine>(
-        std::make_unique<SharedCopyEngine>(storages.base(link.from), storages.base(link.to), streaming_copy));
+    return std::unique_ptr<memory::TransferEngine>(std::make_unique<memory::SharedCopyEngine>(
+        storages.base(link.from), storages.base(link.to), memory::streaming_copy));
   };
   for (std::uint64_t seed = GetParam(); seed < GetParam() + 25; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -173,7 +175,7 @@ TEST(RandomPrograms, SurviveAFailingTransfer) {
     auto executor = run.make_executor(testing::fail_transfer(failing, {ErrorCode::kIo, "input/output error"}));
     ASSERT_TRUE(executor.ok()) << executor.error().message;
     Status status;
-    for (StepContext context; context.step < 2 && status.ok(); ++context.step) {
+    for (kernels::StepContext context; context.step < 2 && status.ok(); ++context.step) {
       const auto trace = (*executor)->run_step(context);
       if (!trace.ok()) status = trace.error();
     }
@@ -185,4 +187,4 @@ TEST(RandomPrograms, SurviveAFailingTransfer) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::exec

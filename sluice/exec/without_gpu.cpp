@@ -1,11 +1,12 @@
 #include "sluice/exec/gpu_executor.hpp"
 #include "sluice/gpu/no_cuda.hpp"
 
-namespace sluice {
+namespace sluice::exec {
 
-Result<std::unique_ptr<Executor>> make_gpu_executor(CompiledGraph& /*compiled*/, const Machine& /*machine*/,
-                                                    Program /*program*/, std::span<const Bytes> /*budgets*/) {
-  return no_cuda();
+Result<std::unique_ptr<Executor>> make_gpu_executor(kernels::CompiledGraph& /*compiled*/,
+                                                    const memory::Machine& /*machine*/, program::Program /*program*/,
+                                                    std::span<const Bytes> /*budgets*/) {
+  return gpu::no_cuda();
 }
 
-}  // namespace sluice
+}  // namespace sluice::exec

@@ -12,7 +12,7 @@
 #include "sluice/train/planning.hpp"
 #include "sluice/train/workload.hpp"
 
-namespace sluice {
+namespace sluice::experiment {
 
 struct AccessOptions {
   Bytes tlb_reach = 0;             // of the software TLB; 0: the machine's
@@ -23,7 +23,8 @@ struct AccessOptions {
 // `cache` must be of this machine. Errors: kBadInput for options out of range, kUnsupported where the machine cannot
 // count in the way asked for, kMismatch for a stored profile that belongs to another graph or machine, and whatever
 // stops a plan or a step. A profile that cannot be stored is still returned, with a warning in the log.
-Result<AccessProfile> measure_access_profile(Workload& workload, const Machine& machine, const FastBudget& fast,
-                                             const AccessOptions& options, ProfileCache& cache);
+Result<profile::AccessProfile> measure_access_profile(train::Workload& workload, const memory::Machine& machine,
+                                                      const train::FastBudget& fast, const AccessOptions& options,
+                                                      profile::ProfileCache& cache);
 
-}  // namespace sluice
+}  // namespace sluice::experiment

@@ -4,24 +4,24 @@
 
 #include "sluice/base/as_index.hpp"
 
-namespace sluice {
+namespace sluice::experiment {
 namespace {
 
 // Ops of one kind that make parts of one tensor do parts of the same work.
-std::string work_of(const Graph& graph, const Op& op) {
-  return whole_name(graph.tensor(op.outputs.front())) + " " + std::string(to_string(op.kind));
+std::string work_of(const graph::Graph& graph, const graph::Op& op) {
+  return graph::whole_name(graph.tensor(op.outputs.front())) + " " + std::string(to_string(op.kind));
 }
 
-Bytes operand_bytes(const Graph& graph, const Op& op) {
+Bytes operand_bytes(const graph::Graph& graph, const graph::Op& op) {
   Bytes bytes = 0;
-  for (const TensorId id : op.inputs) bytes += graph.tensor(id).bytes;
-  for (const TensorId id : op.outputs) bytes += graph.tensor(id).bytes;
+  for (const graph::TensorId id : op.inputs) bytes += graph.tensor(id).bytes;
+  for (const graph::TensorId id : op.outputs) bytes += graph.tensor(id).bytes;
   return bytes;
 }
 
 std::map<std::string, Seconds> seconds_by_work(const MeasuredBatch& measured) {
   std::map<std::string, Seconds> seconds;
-  for (OpIndex op = 0; op < measured.graph.op_count(); ++op)
+  for (graph::OpIndex op = 0; op < measured.graph.op_count(); ++op)
     seconds[work_of(measured.graph, measured.graph.op(op))] += measured.profile.op_seconds[as_index(op)];
   return seconds;
 }
@@ -56,7 +56,7 @@ BatchTimes::BatchTimes(const std::vector<MeasuredBatch>& measured) {
       points[work].push_back({static_cast<double>(each.batch), spent});
       seconds += spent;
     }
-    for (const Op& op : each.graph.ops()) bytes += static_cast<double>(operand_bytes(each.graph, op));
+    for (const graph::Op& op : each.graph.ops()) bytes += static_cast<double>(operand_bytes(each.graph, op));
   }
   bytes_per_second_ = bytes / seconds;
   for (const auto& [work, of_work] : points) lines_[work] = fit(of_work);
@@ -72,14 +72,14 @@ BatchTimes::BatchTimes(const std::vector<MeasuredBatch>& measured) {
   error_ = promised / found - 1;
 }
 
-Profile BatchTimes::at(const Graph& graph, std::int64_t batch, const Machine& machine) const {
-  Profile profile;
+profile::Profile BatchTimes::at(const graph::Graph& graph, std::int64_t batch, const memory::Machine& machine) const {
+  profile::Profile profile;
   profile.graph_fingerprint = graph.fingerprint();
   profile.compute_fingerprint = machine.compute_fingerprint();
-  profile.provenance = Provenance::kGiven;
+  profile.provenance = memory::Provenance::kGiven;
   std::map<std::string, int> parts;
-  for (const Op& op : graph.ops()) ++parts[work_of(graph, op)];
-  for (const Op& op : graph.ops()) {
+  for (const graph::Op& op : graph.ops()) ++parts[work_of(graph, op)];
+  for (const graph::Op& op : graph.ops()) {
     const std::string work = work_of(graph, op);
     const auto line = lines_.find(work);
     profile.op_seconds.push_back(line != lines_.end()
@@ -90,4 +90,4 @@ Profile BatchTimes::at(const Graph& graph, std::int64_t batch, const Machine& ma
   return profile;
 }
 
-}  // namespace sluice
+}  // namespace sluice::experiment

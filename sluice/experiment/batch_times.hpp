@@ -16,12 +16,12 @@
 #include "sluice/profile/profile.hpp"
 #include "sluice/train/workload.hpp"
 
-namespace sluice {
+namespace sluice::experiment {
 
 struct MeasuredBatch {
   std::int64_t batch = 0;
-  const Graph& graph;
-  const Profile& profile;
+  const graph::Graph& graph;
+  const profile::Profile& profile;
 };
 
 class BatchTimes {
@@ -29,7 +29,7 @@ class BatchTimes {
   // Two sizes or more, ascending.
   explicit BatchTimes(const std::vector<MeasuredBatch>& measured);
 
-  Profile at(const Graph& graph, std::int64_t batch, const Machine& machine) const;
+  profile::Profile at(const graph::Graph& graph, std::int64_t batch, const memory::Machine& machine) const;
 
   // The step's compute time at the largest measured size, as the others predict it, by the measured one; minus 1. With
   // two sizes the smaller one alone predicts, in proportion to the batch.
@@ -51,4 +51,4 @@ class BatchTimes {
   double error_ = 0;
 };
 
-}  // namespace sluice
+}  // namespace sluice::experiment

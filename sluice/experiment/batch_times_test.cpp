@@ -4,28 +4,29 @@
 
 #include "sluice/models/model.hpp"
 
-namespace sluice {
+namespace sluice::experiment {
 namespace {
 
 constexpr Seconds kStartSeconds = 1e-4;
 constexpr Seconds kSampleSeconds = 2e-5;
 
 // Every op takes what starting it takes, and a time for each sample.
-Profile linear_profile(const Graph& graph, std::int64_t batch) {
-  Profile profile;
+profile::Profile linear_profile(const graph::Graph& graph, std::int64_t batch) {
+  profile::Profile profile;
   profile.op_seconds.assign(static_cast<std::size_t>(graph.op_count()),
                             kStartSeconds + static_cast<double>(batch) * kSampleSeconds);
   return profile;
 }
 
-Graph step_of(std::int64_t batch) { return build_training_model("resnet20", {.batch = batch}).value(); }
+graph::Graph step_of(std::int64_t batch) { return models::build_training_model("resnet20", {.batch = batch}).value(); }
 
 TEST(BatchTimes, OfStraightLinesAreExactAtAnySize) {
-  const Graph two = step_of(2), four = step_of(4), eight = step_of(8), thirty_two = step_of(32);
-  const Profile of_two = linear_profile(two, 2), of_four = linear_profile(four, 4), of_eight = linear_profile(eight, 8);
+  const graph::Graph two = step_of(2), four = step_of(4), eight = step_of(8), thirty_two = step_of(32);
+  const profile::Profile of_two = linear_profile(two, 2), of_four = linear_profile(four, 4),
+                         of_eight = linear_profile(eight, 8);
   const BatchTimes times({{2, two, of_two}, {4, four, of_four}, {8, eight, of_eight}});
   EXPECT_NEAR(times.error(), 0, 1e-9);
-  const Profile scaled = times.at(thirty_two, 32, {});
+  const profile::Profile scaled = times.at(thirty_two, 32, {});
   Seconds sum = 0;
   for (const Seconds seconds : scaled.op_seconds) sum += seconds;
   ASSERT_EQ(scaled.op_seconds.size(), static_cast<std::size_t>(thirty_two.op_count()));
@@ -34,13 +35,13 @@ TEST(BatchTimes, OfStraightLinesAreExactAtAnySize) {
 }
 
 TEST(BatchTimes, SayHowFarTheLargestIsFromWhatTheOthersPromise) {
-  const Graph two = step_of(2), four = step_of(4), eight = step_of(8);
-  const Profile of_two = linear_profile(two, 2), of_four = linear_profile(four, 4);
-  Profile slower = linear_profile(eight, 8);
+  const graph::Graph two = step_of(2), four = step_of(4), eight = step_of(8);
+  const profile::Profile of_two = linear_profile(two, 2), of_four = linear_profile(four, 4);
+  profile::Profile slower = linear_profile(eight, 8);
   for (Seconds& seconds : slower.op_seconds) seconds *= 1.25;
   const BatchTimes times({{2, two, of_two}, {4, four, of_four}, {8, eight, slower}});
   EXPECT_NEAR(times.error(), 1 / 1.25 - 1, 1e-9);
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::experiment

@@ -18,7 +18,7 @@
 #include "sluice/train/planning_advice.hpp"
 #include "sluice/train/policy_run.hpp"
 
-namespace sluice {
+namespace sluice::experiment {
 namespace {
 
 constexpr Seconds kShortStep = 0.5;
@@ -40,8 +40,8 @@ struct Contestant {
 };
 
 std::vector<Contestant> contestants_of(std::vector<std::string> planners) {
-  if (std::ranges::find(planners, kBaselinePlanner) == planners.end()) {
-    planners.insert(planners.begin(), std::string(kBaselinePlanner));
+  if (std::ranges::find(planners, planners::kBaselinePlanner) == planners.end()) {
+    planners.insert(planners.begin(), std::string(planners::kBaselinePlanner));
   }
   std::vector<Contestant> contestants(planners.size());
   for (std::size_t i = 0; i < planners.size(); ++i) contestants[i].row.planner = std::move(planners[i]);
@@ -50,8 +50,8 @@ std::vector<Contestant> contestants_of(std::vector<std::string> planners) {
 
 class Comparison {
  public:
-  Comparison(const Workload& workload, const Machine& machine, const Profile& profile, const ComparisonOptions& options,
-             const ComparisonProgress& progress, const std::function<bool()>& stop)
+  Comparison(const train::Workload& workload, const memory::Machine& machine, const profile::Profile& profile,
+             const ComparisonOptions& options, const ComparisonProgress& progress, const std::function<bool()>& stop)
       : workload_(workload),
         machine_(machine),
         profile_(profile),
@@ -125,16 +125,16 @@ class Comparison {
   Status plan_to_file(Contestant& contestant) {
     SLUICE_RETURN_IF_ERROR(plan(contestant.row));
     contestant.plan_file = plans_->file(contestant.row.planner);
-    return write_plan(contestant.plan_file, workload_.graph(), contestant.row.plan);
+    return plan::write_plan(contestant.plan_file, workload_.graph(), contestant.row.plan);
   }
 
   // While it plans; interrupted, it ends soon, and so does the comparison.
-  std::shared_ptr<const PlanningWatch> watch_of(const std::string& planner) const {
+  std::shared_ptr<const planners::PlanningWatch> watch_of(const std::string& planner) const {
     constexpr std::int64_t kWhole = 100;
     const auto show = [this, what = planner + " plans"](double done, const std::optional<Seconds>&) {
       progress_(what, static_cast<std::int64_t>(kWhole * done), kWhole);
     };
-    return std::make_shared<const PlanningWatch>(PlanningWatch{.progress = show, .stop = stop_});
+    return std::make_shared<const planners::PlanningWatch>(planners::PlanningWatch{.progress = show, .stop = stop_});
   }
 
   Status plan(ComparisonRow& row) const {
@@ -145,7 +145,7 @@ class Comparison {
       return advised(workload_, machine_, profile_, row.planner, options_.fast, options_.accesses, start.error());
     row.plan = start->plan;
     if (!start->search) return {};
-    SLUICE_ASSIGN(Workload tried, build_workload(workload_.options));
+    SLUICE_ASSIGN(train::Workload tried, train::build_workload(workload_.options));
     SLUICE_ASSIGN(row.trials, settle_in_training(tried, std::move(*start), {row.planner, most_steps}, options_.session,
                                                  options_.schedule.rate(options_.learning_rate, 0), stop_));
     row.plan = row.trials->plans[row.trials->kept].plan;
@@ -187,11 +187,11 @@ class Comparison {
 
   // A policy that makes passes, until it has made as many as in its prediction.
   Status settle(Contestant& contestant) {
-    if (!contestant.row.policy || is_dtr(*contestant.row.plan.policy)) return {};
-    SLUICE_ASSIGN(const ChosenPolicy chosen, choose_policy(*contestant.row.plan.policy));
+    if (!contestant.row.policy || policies::is_dtr(*contestant.row.plan.policy)) return {};
+    SLUICE_ASSIGN(const policies::ChosenPolicy chosen, policies::choose_policy(*contestant.row.plan.policy));
     if (chosen.tuning.scan_period <= 0) return {};
     PolicyActivity& policy = *contestant.row.policy;
-    policy.settling_steps = settling_steps(chosen.tuning, result_.profile.measured_seconds);
+    policy.settling_steps = sim::settling_steps(chosen.tuning, result_.profile.measured_seconds);
     for (std::int64_t step = 0; step < policy.settling_steps; ++step) {
       if (stop_()) return Error{ErrorCode::kInterrupted, "interrupted before the rounds"};
       progress_(contestant.row.planner + " settles", step, policy.settling_steps);
@@ -232,9 +232,9 @@ class Comparison {
   ComparisonResult measured() {
     for (Contestant& contestant : contestants_) {
       if (!contestant.running()) continue;
-      certify(workload_.graph(), profile_, machine_, contestant.row.plan, kBoundSeconds);
-      certify_any_order(workload_.graph(), profile_, machine_, contestant.row.plan, kBoundSeconds);
-      contestant.row.other_choices = !same_choices(contestant.row.plan, baseline().row.plan, workload_.graph());
+      planners::certify(workload_.graph(), profile_, machine_, contestant.row.plan, planners::kBoundSeconds);
+      planners::certify_any_order(workload_.graph(), profile_, machine_, contestant.row.plan, planners::kBoundSeconds);
+      contestant.row.other_choices = !plan::same_choices(contestant.row.plan, baseline().row.plan, workload_.graph());
       add_measurements(contestant.row, contestant.runs, baseline().row, baseline().runs, machine_);
       contestant.row.predicted_parts = predicted_parts(contestant.row.plan);
     }
@@ -242,8 +242,8 @@ class Comparison {
     return std::move(result_);
   }
 
-  std::optional<TimeBreakdown> predicted_parts(const Plan& plan) const {
-    const Result<Program> program = lower_plan(workload_.graph(), machine_, plan);
+  std::optional<sim::TimeBreakdown> predicted_parts(const plan::Plan& plan) const {
+    const Result<program::Program> program = program::lower_plan(workload_.graph(), machine_, plan);
     if (!program.ok()) return std::nullopt;
     const auto step = predict_step(workload_.graph(), machine_, profile_, plan, *program);
     if (!step.ok()) return std::nullopt;
@@ -253,19 +253,20 @@ class Comparison {
   double rate_of(std::int64_t step) const { return options_.schedule.rate(options_.learning_rate, step); }
 
   Contestant& baseline() {
-    return *std::ranges::find(contestants_, kBaselinePlanner,
+    return *std::ranges::find(contestants_, planners::kBaselinePlanner,
                               [](const Contestant& each) -> const std::string& { return each.row.planner; });
   }
 
   Status baseline_status() {
     if (baseline().running()) return {};
     const Error& failure = *baseline().row.failure;
-    return Error{failure.code, fmt::format("the baseline {} cannot run: {}", kBaselinePlanner, failure.message)};
+    return Error{failure.code,
+                 fmt::format("the baseline {} cannot run: {}", planners::kBaselinePlanner, failure.message)};
   }
 
-  const Workload& workload_;
-  const Machine& machine_;
-  Profile profile_;
+  const train::Workload& workload_;
+  const memory::Machine& machine_;
+  profile::Profile profile_;
   const ComparisonOptions& options_;
   const ComparisonProgress& progress_;
   const std::function<bool()>& stop_;
@@ -291,11 +292,11 @@ Status check_rounds(const ComparisonOptions& options) {
   return {};
 }
 
-Result<ComparisonResult> compare_planners(const Workload& workload, const Machine& machine, const Profile& profile,
-                                          const ComparisonOptions& options, const ComparisonProgress& progress,
-                                          const std::function<bool()>& stop) {
+Result<ComparisonResult> compare_planners(const train::Workload& workload, const memory::Machine& machine,
+                                          const profile::Profile& profile, const ComparisonOptions& options,
+                                          const ComparisonProgress& progress, const std::function<bool()>& stop) {
   SLUICE_RETURN_IF_ERROR(check_rounds(options));
   return Comparison(workload, machine, profile, options, progress, stop).run();
 }
 
-}  // namespace sluice
+}  // namespace sluice::experiment

@@ -33,7 +33,7 @@
 #include "sluice/train/planning.hpp"
 #include "sluice/train/session.hpp"
 
-namespace sluice {
+namespace sluice::experiment {
 
 inline constexpr double kProfileTolerance = 0.05;
 
@@ -43,17 +43,17 @@ std::int64_t default_rounds(Seconds fast_only_step);
 
 struct ComparisonOptions {
   std::vector<std::string> planners;
-  FastBudget fast;
+  train::FastBudget fast;
   std::optional<std::int64_t> steps;  // rounds of each start, warm-up included; nothing: default_rounds()
   std::int64_t starts = 1;            // of a process for each contestant
   double learning_rate = 0.02;
-  LearningRateSchedule schedule;
-  SessionOptions session;
-  const AccessProfile* accesses = nullptr;  // for planners that go by them
+  train::LearningRateSchedule schedule;
+  train::SessionOptions session;
+  const profile::AccessProfile* accesses = nullptr;  // for planners that go by them
   // Most steps that a planner with a search may spend on trials, as start_planning() takes it; others make none.
   std::optional<std::int64_t> trials;
   // Measures all op times again. Empty: the op times were given, and are kept whatever they predict.
-  std::function<Result<Profile>()> measure_again;
+  std::function<Result<profile::Profile>()> measure_again;
   std::filesystem::path worker = "/proc/self/exe";  // run with the argument "worker"
 };
 
@@ -68,8 +68,8 @@ using ComparisonProgress = std::function<void(std::string_view what, std::int64_
 // comparison as a whole fails when the baseline cannot run, for bad input (kBadInput: the caller's mistake, no
 // planner's), when op times cannot be measured again, when there is no place for the plans' files (kIo), or when `stop`
 // says so (kInterrupted).
-Result<ComparisonResult> compare_planners(const Workload& workload, const Machine& machine, const Profile& profile,
-                                          const ComparisonOptions& options, const ComparisonProgress& progress,
-                                          const std::function<bool()>& stop);
+Result<ComparisonResult> compare_planners(const train::Workload& workload, const memory::Machine& machine,
+                                          const profile::Profile& profile, const ComparisonOptions& options,
+                                          const ComparisonProgress& progress, const std::function<bool()>& stop);
 
-}  // namespace sluice
+}  // namespace sluice::experiment

@@ -5,7 +5,7 @@
 
 #include "sluice/memory/processors.hpp"
 
-namespace sluice {
+namespace sluice::experiment {
 namespace {
 
 std::span<const WorkerStep> timed_steps(const WorkerRun& run) { return std::span(run.steps).subspan(kWarmupRounds); }
@@ -48,7 +48,7 @@ std::vector<Seconds> add_rounds(ComparisonRow& row, std::span<const WorkerRun> r
   return baseline_rounds;
 }
 
-void add_means(ComparisonRow& row, std::span<const WorkerRun> runs, const Machine& machine) {
+void add_means(ComparisonRow& row, std::span<const WorkerRun> runs, const memory::Machine& machine) {
   std::vector<double> stalls;
   for (const WorkerRun& run : runs) {
     for (const WorkerStep& step : timed_steps(run)) {
@@ -67,7 +67,7 @@ void add_means(ComparisonRow& row, std::span<const WorkerRun> runs, const Machin
   row.stall_seconds = spread_of(stalls).median;
 }
 
-void add_activity(PolicyActivity& policy, const WorkerRun& run, const Machine& machine) {
+void add_activity(PolicyActivity& policy, const WorkerRun& run, const memory::Machine& machine) {
   for (const WorkerStep& step : run.steps) {
     const MovedBytes traffic = traffic_of(step, machine);
     policy.bytes_in += traffic.in;
@@ -92,12 +92,12 @@ bool ComparisonResult::same_bits() const {
       rows, [](const ComparisonRow& row) { return row.failure || row.other_choices || row.same_bits(); });
 }
 
-MovedBytes traffic_of(const WorkerStep& step, const Machine& machine) {
+MovedBytes traffic_of(const WorkerStep& step, const memory::Machine& machine) {
   MovedBytes traffic;
   for (std::size_t link = 0; link < machine.links.size(); ++link) {
-    const Link& each = machine.links[link];
-    if (joins_slow_tiers(each)) continue;
-    const bool inward = each.to == kFastTier;
+    const memory::Link& each = machine.links[link];
+    if (memory::joins_slow_tiers(each)) continue;
+    const bool inward = each.to == memory::kFastTier;
     (inward ? traffic.in : traffic.out) += step.link_bytes.at(link);
     (inward ? traffic.raw_in : traffic.raw_out) += step.raw_link_bytes.at(link);
   }
@@ -105,7 +105,7 @@ MovedBytes traffic_of(const WorkerStep& step, const Machine& machine) {
 }
 
 void add_measurements(ComparisonRow& row, std::span<const WorkerRun> runs, const ComparisonRow& baseline,
-                      std::span<const WorkerRun> baseline_runs, const Machine& machine) {
+                      std::span<const WorkerRun> baseline_runs, const memory::Machine& machine) {
   SLUICE_CHECK(runs.size() == baseline_runs.size(), "contestants are started as often");
   compare_bits(row, runs, baseline_runs.front());
   const std::vector<Seconds> baseline_rounds = add_rounds(row, runs, baseline_runs);
@@ -118,4 +118,4 @@ void add_measurements(ComparisonRow& row, std::span<const WorkerRun> runs, const
   row.measured_parts = runs.back().summary.breakdown;
 }
 
-}  // namespace sluice
+}  // namespace sluice::experiment

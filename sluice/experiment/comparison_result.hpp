@@ -19,7 +19,7 @@
 #include "sluice/plan/plan.hpp"
 #include "sluice/sim/time_breakdown.hpp"
 
-namespace sluice {
+namespace sluice::experiment {
 
 // Steps at the beginning, trained like all others but not timed.
 inline constexpr std::int64_t kWarmupRounds = 2;
@@ -46,7 +46,7 @@ struct PolicyActivity {
 struct ComparisonRow {
   std::string planner;
   std::optional<Error> failure;  // why there is nothing else in this row
-  Plan plan;
+  plan::Plan plan;
   Spread step_seconds;
   Spread slowdown;                         // over rounds: the step divided by the baseline's of the same round
   std::vector<double> slowdown_of_starts;  // the median of each start: how much the processes differ
@@ -57,11 +57,11 @@ struct ComparisonRow {
   Bytes bytes_out = 0;
   Bytes raw_bytes_in = 0;  // the same if nothing were encoded
   Bytes raw_bytes_out = 0;
-  Bytes peak_rss_bytes = 0;                      // most of all starts
-  std::optional<TimeBreakdown> predicted_parts;  // of the step's time; nothing under a policy
-  std::optional<TimeBreakdown> measured_parts;   // of the last step
-  nlohmann::json locality;                       // locality_json() of the last step; null: not known
-  std::vector<std::uint32_t> loss_bits;          // of every step's loss in fp32, of the first start
+  Bytes peak_rss_bytes = 0;                           // most of all starts
+  std::optional<sim::TimeBreakdown> predicted_parts;  // of the step's time; nothing under a policy
+  std::optional<sim::TimeBreakdown> measured_parts;   // of the last step
+  nlohmann::json locality;                            // locality_json() of the last step; null: not known
+  std::vector<std::uint32_t> loss_bits;               // of every step's loss in fp32, of the first start
   std::string parameter_hash;
   bool same_losses = false;  // as the baseline's first, bit for bit, at every step of every start
   bool same_parameters = false;
@@ -101,7 +101,7 @@ struct ComparisonResult {
 // Fills in what was measured in the runs of every start. Both have made the same starts and in each the same number of
 // steps, more than kWarmupRounds; `baseline` may be the row itself with its own runs.
 void add_measurements(ComparisonRow& row, std::span<const WorkerRun> runs, const ComparisonRow& baseline,
-                      std::span<const WorkerRun> baseline_runs, const Machine& machine);
+                      std::span<const WorkerRun> baseline_runs, const memory::Machine& machine);
 
 // Bytes that a step moved over all links towards faster tiers, and away from them.
 struct MovedBytes {
@@ -110,6 +110,6 @@ struct MovedBytes {
   Bytes raw_in = 0;  // if nothing were encoded
   Bytes raw_out = 0;
 };
-MovedBytes traffic_of(const WorkerStep& step, const Machine& machine);
+MovedBytes traffic_of(const WorkerStep& step, const memory::Machine& machine);
 
-}  // namespace sluice
+}  // namespace sluice::experiment

@@ -5,15 +5,15 @@
 #include <cmath>
 #include <stdexcept>
 
-namespace sluice {
+namespace sluice::experiment {
 namespace {
 
 constexpr std::uint32_t kPlusZero = 0;
 constexpr std::uint32_t kMinusZero = 0x80000000;  // equal as a float
 constexpr std::uint32_t kNan = 0x7fc00000;        // not equal to itself as a float
 
-Machine two_tiers() {
-  Machine machine;
+memory::Machine two_tiers() {
+  memory::Machine machine;
   machine.tiers.resize(2);
   machine.links = {{.from = 1, .to = 0}, {.from = 0, .to = 1}};
   return machine;
@@ -65,7 +65,7 @@ TEST(ComparisonResultTest, DriftIsNoErrorOfTheRatio) {
 }
 
 TEST(ComparisonResultTest, BytesBetweenSlowTiersAreNotOfFastMemory) {
-  Machine machine = two_tiers();
+  memory::Machine machine = two_tiers();
   for (const auto& [from, to] : {std::pair{2, 1}, std::pair{1, 2}}) {
     machine.links.push_back({.from = from, .to = to, .bandwidth = 1e9});
   }
@@ -165,4 +165,4 @@ TEST(ComparisonResultTest, ContestantsTakeTheSameSteps) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::experiment

@@ -14,7 +14,7 @@
 #include "sluice/testing/scripted_worker.hpp"
 #include "sluice/train/estimated_profile.hpp"
 
-namespace sluice {
+namespace sluice::experiment {
 namespace {
 
 using ::testing::Each;
@@ -31,14 +31,15 @@ class ComparisonTest : public ::testing::Test {
   ~ComparisonTest() override { std::filesystem::remove_all(folder_); }
 
   // Op times whose sum is `step` for the baseline, which has memory to keep what other plans make again.
-  Profile profile_of(Seconds step) const {
-    Profile profile = estimated_profile(workload_.graph(), machine_);
-    const auto ops = keep_what_fits(workload_.graph(), profile, machine_.tier(kFastTier).capacity).size();
+  profile::Profile profile_of(Seconds step) const {
+    profile::Profile profile = train::estimated_profile(workload_.graph(), machine_);
+    const auto ops =
+        planners::keep_what_fits(workload_.graph(), profile, machine_.tier(memory::kFastTier).capacity).size();
     for (Seconds& seconds : profile.op_seconds) seconds = step / static_cast<double>(ops);
     return profile;
   }
 
-  Result<ComparisonResult> compare(const ScriptedWorkers& workers, ComparisonOptions options = {}) {
+  Result<ComparisonResult> compare(const testing::ScriptedWorkers& workers, ComparisonOptions options = {}) {
     if (options.planners.empty()) options.planners = {"slow-only", "on-demand"};
     options.fast = {*parse_memory_size("60%")};
     options.trials = 0;
@@ -49,16 +50,16 @@ class ComparisonTest : public ::testing::Test {
   }
 
   std::filesystem::path folder_;
-  Workload workload_ = build_workload({.model = "resnet20", .shape = {.batch = 2}}).value();
-  Machine machine_ = [] {
-    Machine machine = make_machine({.threads = 1, .slow = {{"optane"}}}).value();
+  train::Workload workload_ = train::build_workload({.model = "resnet20", .shape = {.batch = 2}}).value();
+  memory::Machine machine_ = [] {
+    memory::Machine machine = memory::make_machine({.threads = 1, .slow = {{"optane"}}}).value();
     machine.cache_bytes = kMiB;  // some hosts' caches hold all of this model
     return machine;
   }();
 };
 
 TEST_F(ComparisonTest, TheOrderRotatesFromRoundToRound) {
-  const ScriptedWorkers workers(folder_, {});
+  const testing::ScriptedWorkers workers(folder_, {});
   const auto result = compare(workers, {.steps = 4});
   ASSERT_TRUE(result.ok()) << result.error().message;
   EXPECT_EQ(result->steps, 4);
@@ -76,7 +77,7 @@ TEST_F(ComparisonTest, TheOrderRotatesFromRoundToRound) {
 // Each start has processes of its own: the shell's number, `$$`, is in what a step leaves behind.
 TEST_F(ComparisonTest, EveryStartHasProcessesOfItsOwn) {
   const std::string processes = folder_ / "processes";
-  const ScriptedWorkers workers(folder_, {.at_step = "echo $$ >>" + processes});
+  const testing::ScriptedWorkers workers(folder_, {.at_step = "echo $$ >>" + processes});
   const auto result = compare(workers, {.planners = {"on-demand"}, .steps = 4, .starts = 3});
   ASSERT_TRUE(result.ok()) << result.error().message;
   EXPECT_EQ(result->starts, 3);
@@ -91,15 +92,15 @@ TEST_F(ComparisonTest, EveryStartHasProcessesOfItsOwn) {
 }
 
 TEST_F(ComparisonTest, AtLeastOneProcessIsStarted) {
-  const auto result = compare(ScriptedWorkers(folder_, {}), {.starts = 0});
+  const auto result = compare(testing::ScriptedWorkers(folder_, {}), {.starts = 0});
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, ErrorCode::kBadInput);
 }
 
 TEST_F(ComparisonTest, ContestantsThatDifferAreFound) {
-  const ScriptedWorkers workers(
-      folder_, {},
-      {{"slow-only", WorkerScript{.parameter_hash = "00fe"}}, {"on-demand", WorkerScript{.loss_bits = "1065353217"}}});
+  const testing::ScriptedWorkers workers(folder_, {},
+                                         {{"slow-only", testing::WorkerScript{.parameter_hash = "00fe"}},
+                                          {"on-demand", testing::WorkerScript{.loss_bits = "1065353217"}}});
   const auto result = compare(workers, {.steps = 3});
   ASSERT_TRUE(result.ok()) << result.error().message;
   ASSERT_EQ(result->rows.size(), 3U);
@@ -112,7 +113,7 @@ TEST_F(ComparisonTest, ContestantsThatDifferAreFound) {
 }
 
 TEST_F(ComparisonTest, AContestantThatDiesHasTheReasonAndTheOthersGoOn) {
-  const ScriptedWorkers workers(folder_, {}, {{"on-demand", WorkerScript{.at_step = "kill -9 $$"}}});
+  const testing::ScriptedWorkers workers(folder_, {}, {{"on-demand", testing::WorkerScript{.at_step = "kill -9 $$"}}});
   const auto result = compare(workers, {.steps = 3});
   ASSERT_TRUE(result.ok()) << result.error().message;
   ASSERT_TRUE(result->rows[2].failure);
@@ -122,9 +123,9 @@ TEST_F(ComparisonTest, AContestantThatDiesHasTheReasonAndTheOthersGoOn) {
 }
 
 TEST_F(ComparisonTest, OpTimesOfAnotherMomentAreMeasuredAgainOnce) {
-  const ScriptedWorkers workers(folder_, {.step_seconds = 0.5});
+  const testing::ScriptedWorkers workers(folder_, {.step_seconds = 0.5});
   int measured = 0;
-  const auto again = [&]() -> Result<Profile> {
+  const auto again = [&]() -> Result<profile::Profile> {
     ++measured;
     return profile_of(0.6);
   };
@@ -139,12 +140,13 @@ TEST_F(ComparisonTest, OpTimesOfAnotherMomentAreMeasuredAgainOnce) {
 }
 
 TEST_F(ComparisonTest, OpTimesThatFitOrWereGivenAreKept) {
-  const auto never = []() -> Result<Profile> { return Error{ErrorCode::kIo, "measured"}; };
-  const auto fitting = compare(ScriptedWorkers(folder_, {.step_seconds = 1.04}), {.steps = 3, .measure_again = never});
+  const auto never = []() -> Result<profile::Profile> { return Error{ErrorCode::kIo, "measured"}; };
+  const auto fitting =
+      compare(testing::ScriptedWorkers(folder_, {.step_seconds = 1.04}), {.steps = 3, .measure_again = never});
   ASSERT_TRUE(fitting.ok()) << fitting.error().message;
   EXPECT_FALSE(fitting->profile.measured_again);
   EXPECT_FALSE(fitting->profile.error_after);
-  const auto given = compare(ScriptedWorkers(folder_, {.step_seconds = 0.5}), {.steps = 3});
+  const auto given = compare(testing::ScriptedWorkers(folder_, {.step_seconds = 0.5}), {.steps = 3});
   ASSERT_TRUE(given.ok()) << given.error().message;
   EXPECT_FALSE(given->profile.measured_again);
   EXPECT_NEAR(given->profile.error, 1, 1e-6);
@@ -153,14 +155,14 @@ TEST_F(ComparisonTest, OpTimesThatFitOrWereGivenAreKept) {
 TEST_F(ComparisonTest, ShortStepsGetMoreRounds) {
   EXPECT_EQ(default_rounds(0.49), kWarmupRounds + 7);
   EXPECT_EQ(default_rounds(0.5), kWarmupRounds + 3);
-  const auto result = compare(ScriptedWorkers(folder_, {.step_seconds = 0.1}));
+  const auto result = compare(testing::ScriptedWorkers(folder_, {.step_seconds = 0.1}));
   ASSERT_TRUE(result.ok()) << result.error().message;
   EXPECT_EQ(result->rows[0].rounds.size(), 7U);
 }
 
 // A pass every 5 s and steps of 1 s: 40 steps for eight passes, and then from the beginning.
 TEST_F(ComparisonTest, APolicySettlesBeforeTheFirstRound) {
-  const ScriptedWorkers workers(folder_, {});
+  const testing::ScriptedWorkers workers(folder_, {});
   const auto result = compare(workers, {.planners = {"oim", "numa-first-touch"}, .steps = 3});
   ASSERT_TRUE(result.ok()) << result.error().message;
   ASSERT_FALSE(result->rows[1].failure) << result->rows[1].failure->message;
@@ -173,4 +175,4 @@ TEST_F(ComparisonTest, APolicySettlesBeforeTheFirstRound) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::experiment

@@ -6,21 +6,23 @@
 #include "sluice/measure/encoding_recorder.hpp"
 #include "sluice/memory/on_host.hpp"
 
-namespace sluice {
+namespace sluice::experiment {
 namespace {
 
 constexpr float kLearningRateOfProfile = 1e-3F;  // small, so that a model without warm-up stays finite for a few steps
 
 // In a workload of its own: the caller's goes on as if nothing had been trained.
-Result<std::vector<Bytes>> count_encoded_bytes(const Workload& workload, const Machine& machine, const Profile& profile,
-                                               const FastBudget& fast, SessionOptions options) {
-  SLUICE_ASSIGN(Workload trained, build_workload(workload.options));
-  const std::string_view planner = fast.size ? std::string_view("on-demand") : kBaselinePlanner;
-  SLUICE_ASSIGN(const Plan plan, plan_workload(trained, machine, profile, planner, {fast.size, true, true}));
+Result<std::vector<Bytes>> count_encoded_bytes(const train::Workload& workload, const memory::Machine& machine,
+                                               const profile::Profile& profile, const train::FastBudget& fast,
+                                               train::SessionOptions options) {
+  SLUICE_ASSIGN(train::Workload trained, train::build_workload(workload.options));
+  const std::string_view planner = fast.size ? std::string_view("on-demand") : planners::kBaselinePlanner;
+  SLUICE_ASSIGN(const plan::Plan plan,
+                train::plan_workload(trained, machine, profile, planner, {fast.size, true, true}));
   options.ranks = nullptr;
   options.alone = true;
-  SLUICE_ASSIGN(const auto session, Session::create(trained, machine, plan, options));
-  EncodingRecorder recorder(trained.graph());
+  SLUICE_ASSIGN(const auto session, train::Session::create(trained, machine, plan, options));
+  measure::EncodingRecorder recorder(trained.graph());
   for (std::int64_t step = 0; step < kEncodingSteps; ++step) {
     session->executor().observe(step + 1 == kEncodingSteps ? &recorder : nullptr);
     SLUICE_RETURN_IF_ERROR(session->run_step(step, kLearningRateOfProfile));
@@ -31,25 +33,25 @@ Result<std::vector<Bytes>> count_encoded_bytes(const Workload& workload, const M
 
 }  // namespace
 
-Status add_encodings(const Workload& workload, const Machine& machine, const FastBudget& fast,
-                     const SessionOptions& session, ProfileCache& cache, Profile& profile) {
+Status add_encodings(const train::Workload& workload, const memory::Machine& machine, const train::FastBudget& fast,
+                     const train::SessionOptions& session, profile::ProfileCache& cache, profile::Profile& profile) {
   if (profile.encodings != nullptr) return {};
-  SLUICE_RETURN_IF_ERROR(check_on_host(machine, "moving tensors encoded"));
+  SLUICE_RETURN_IF_ERROR(memory::check_on_host(machine, "moving tensors encoded"));
   const std::string key = workload.graph().fingerprint();
-  const EncodingFigures* const known = cache.find_encodings(key);
+  const profile::EncodingFigures* const known = cache.find_encodings(key);
   if (known != nullptr &&
       known->encoded_bytes.size() == workload.graph().tensors().size()) {  // the file may be damaged
-    profile.encodings = std::make_shared<EncodingFigures>(*known);
+    profile.encodings = std::make_shared<profile::EncodingFigures>(*known);
     return {};
   }
-  EncodingFigures figures;
-  SLUICE_ASSIGN(figures.zero_value, measure_coder(Encoding::kZeroValue));
-  SLUICE_ASSIGN(figures.narrow, measure_coder(Encoding::kNarrow));
+  profile::EncodingFigures figures;
+  SLUICE_ASSIGN(figures.zero_value, measure::measure_coder(memory::Encoding::kZeroValue));
+  SLUICE_ASSIGN(figures.narrow, measure::measure_coder(memory::Encoding::kNarrow));
   SLUICE_ASSIGN(figures.encoded_bytes, count_encoded_bytes(workload, machine, profile, fast, session));
   cache.put_encodings(key, figures);
   if (const Status saved = cache.save(); !saved.ok()) spdlog::warn(saved.error().message);
-  profile.encodings = std::make_shared<EncodingFigures>(std::move(figures));
+  profile.encodings = std::make_shared<profile::EncodingFigures>(std::move(figures));
   return {};
 }
 
-}  // namespace sluice
+}  // namespace sluice::experiment

@@ -12,13 +12,13 @@
 #include "sluice/train/session.hpp"
 #include "sluice/train/workload.hpp"
 
-namespace sluice {
+namespace sluice::experiment {
 
 inline constexpr int kEncodingSteps = 3;
 
 // Adds Profile::encodings where it has none. `cache` must be of this machine. Errors: whatever stops a plan or a step.
 // A cache that cannot be written costs the measurement again next time.
-Status add_encodings(const Workload& workload, const Machine& machine, const FastBudget& fast,
-                     const SessionOptions& session, ProfileCache& cache, Profile& profile);
+Status add_encodings(const train::Workload& workload, const memory::Machine& machine, const train::FastBudget& fast,
+                     const train::SessionOptions& session, profile::ProfileCache& cache, profile::Profile& profile);
 
-}  // namespace sluice
+}  // namespace sluice::experiment

@@ -13,7 +13,7 @@
 #include "sluice/train/planning.hpp"
 #include "sluice/train/step_figures.hpp"
 
-namespace sluice {
+namespace sluice::experiment {
 
 inline constexpr Seconds kFirstLook = 1;        // at ops
 inline constexpr Seconds kFirstPlanning = 2;    // after that the plan to begin with is the best until then
@@ -22,14 +22,15 @@ inline constexpr double kHardlyMatters = 0.02;  // of the op times: that may be 
 // The plan that has everything in fast memory, where the budget holds that and the planner moves nothing then. Nothing
 // where it matters how long ops take: for policies, several processors, and choices between kernels. kInfeasible as
 // plan_workload(): fast memory does not hold everything, and nobody set a budget.
-Result<std::optional<Plan>> plan_where_all_fits(const Workload& workload, const Machine& machine,
-                                                const Profile& estimates, std::string_view planner,
-                                                const FastBudget& fast);
+Result<std::optional<plan::Plan>> plan_where_all_fits(const train::Workload& workload, const memory::Machine& machine,
+                                                      const profile::Profile& estimates, std::string_view planner,
+                                                      const train::FastBudget& fast);
 
 // Whether more than transfers depends on how long ops take.
-bool times_matter(const Workload& workload, const Machine& machine, std::string_view planner);
+bool times_matter(const train::Workload& workload, const memory::Machine& machine, std::string_view planner);
 
 // `machine` is not yet probed. Figures::estimated says whether steps are to measure them.
-Result<Figures> first_figures(Workload& workload, const Machine& machine, ProfileCache& cache);
+Result<train::Figures> first_figures(train::Workload& workload, const memory::Machine& machine,
+                                     profile::ProfileCache& cache);
 
-}  // namespace sluice
+}  // namespace sluice::experiment

@@ -9,36 +9,36 @@
 #include "sluice/memory/presets.hpp"
 #include "sluice/profile/op_estimate.hpp"
 
-namespace sluice {
+namespace sluice::experiment {
 namespace {
 
 class FirstFiguresTest : public ::testing::Test {
  protected:
   FirstFiguresTest()
-      : workload_(std::move(build_workload({.model = "resnet20", .shape = {.batch = 2}, .threads = 1})).value()),
-        machine_(*make_machine({.threads = 1, .slow = {{"pcie3", kGiB}}})) {
+      : workload_(std::move(train::build_workload({.model = "resnet20", .shape = {.batch = 2}, .threads = 1})).value()),
+        machine_(*memory::make_machine({.threads = 1, .slow = {{"pcie3", kGiB}}})) {
     std::filesystem::remove_all(folder_);
   }
 
-  ProfileCache cache() const { return ProfileCache::open(machine_.compute_fingerprint(), folder_); }
+  profile::ProfileCache cache() const { return profile::ProfileCache::open(machine_.compute_fingerprint(), folder_); }
 
-  std::optional<Plan> where_all_fits(const std::string& planner, const std::string& fast) {
-    FastBudget budget;
+  std::optional<plan::Plan> where_all_fits(const std::string& planner, const std::string& fast) {
+    train::FastBudget budget;
     if (!fast.empty()) budget.size = *parse_memory_size(fast);
-    const Profile estimates = known_profile(workload_.graph(), machine_, cache());
+    const profile::Profile estimates = profile::known_profile(workload_.graph(), machine_, cache());
     return plan_where_all_fits(workload_, machine_, estimates, planner, budget).value();
   }
 
   std::filesystem::path folder_ = ::testing::TempDir() + std::string("first_figures_") +
                                   ::testing::UnitTest::GetInstance()->current_test_info()->name();
-  Workload workload_;
-  Machine machine_;
+  train::Workload workload_;
+  memory::Machine machine_;
 };
 
 TEST_F(FirstFiguresTest, NothingIsMeasuredWhereEverythingFits) {
   for (const auto& [planner, fast] : {std::pair("joint", ""), std::pair("sentinel", "100%"),
                                       std::pair("fast-only", "30%"), std::pair("joint", "1GiB")}) {
-    const std::optional<Plan> plan = where_all_fits(planner, fast);
+    const std::optional<plan::Plan> plan = where_all_fits(planner, fast);
     ASSERT_TRUE(plan.has_value()) << planner << " " << fast;
     EXPECT_TRUE(plan->migrations.empty());
     EXPECT_EQ(plan->planner, planner);
@@ -53,34 +53,35 @@ TEST_F(FirstFiguresTest, WhereSomethingIsToBeDecidedItIsNotDecidedBlindly) {
 }
 
 TEST_F(FirstFiguresTest, MemoryThatDoesNotHoldWhatNobodyLimitedIsTold) {
-  machine_.tiers[kFastTier].capacity = kMiB;
-  const Profile estimates = known_profile(workload_.graph(), machine_, cache());
+  machine_.tiers[memory::kFastTier].capacity = kMiB;
+  const profile::Profile estimates = profile::known_profile(workload_.graph(), machine_, cache());
   const auto plan = plan_where_all_fits(workload_, machine_, estimates, "joint", {});
   ASSERT_FALSE(plan.ok());
   EXPECT_EQ(plan.error().code, ErrorCode::kInfeasible);
 }
 
 TEST_F(FirstFiguresTest, AreEstimatesUntilSomebodyHasMeasured) {
-  ProfileCache empty = cache();
-  const Figures first = first_figures(workload_, machine_, empty).value();
+  profile::ProfileCache empty = cache();
+  const train::Figures first = first_figures(workload_, machine_, empty).value();
   EXPECT_TRUE(first.estimated);
-  for (const Link& link : first.machine.links) EXPECT_GT(link.bandwidth, 0);
+  for (const memory::Link& link : first.machine.links) EXPECT_GT(link.bandwidth, 0);
   for (const Seconds seconds : first.profile.op_seconds) EXPECT_GT(seconds, 0);
 
-  ProfileCache second = cache();
-  const Figures again = first_figures(workload_, machine_, second).value();
+  profile::ProfileCache second = cache();
+  const train::Figures again = first_figures(workload_, machine_, second).value();
   EXPECT_TRUE(again.estimated) << "links: a short look is remembered as what it is";
   EXPECT_EQ(again.machine.links[0].shared_bandwidth, first.machine.links[0].shared_bandwidth);
 
-  Machine probed = machine_;
+  memory::Machine probed = machine_;
   ASSERT_TRUE(probe_machine(probed, second, Probe::kUseCache).ok());
-  ASSERT_TRUE(measure_profile(*workload_.compiled, probed, second, {.most_seconds = kWithoutLimit}).ok());
-  ProfileCache full = cache();
-  const Figures known = first_figures(workload_, machine_, full).value();
+  ASSERT_TRUE(
+      measure::measure_profile(*workload_.compiled, probed, second, {.most_seconds = measure::kWithoutLimit}).ok());
+  profile::ProfileCache full = cache();
+  const train::Figures known = first_figures(workload_, machine_, full).value();
   EXPECT_FALSE(known.estimated);
   EXPECT_EQ(known.profile.measured_ops, 0);
   EXPECT_EQ(known.machine.links[0].shared_bandwidth, probed.links[0].shared_bandwidth);
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::experiment

@@ -18,7 +18,7 @@
 
 #include "sluice/train/session.hpp"
 
-namespace sluice {
+namespace sluice::experiment {
 
 struct GradientDumpOptions {
   std::filesystem::path folder;      // to write to
@@ -26,6 +26,6 @@ struct GradientDumpOptions {
   double learning_rate = 0;          // of the step's updates, which later stages of a GAN's step see
 };
 
-Status dump_gradients(Workload& workload, const SessionOptions& options, const GradientDumpOptions& dump);
+Status dump_gradients(train::Workload& workload, const train::SessionOptions& options, const GradientDumpOptions& dump);
 
-}  // namespace sluice
+}  // namespace sluice::experiment

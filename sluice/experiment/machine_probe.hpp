@@ -9,14 +9,14 @@
 #include "sluice/memory/machine.hpp"
 #include "sluice/profile/profile_cache.hpp"
 
-namespace sluice {
+namespace sluice::experiment {
 
 enum class Probe { kMeasure, kUseCache };
 
 // Fills in bandwidths of tiers and links and remembers them.
-Status probe_machine(Machine& machine, ProfileCache& cache, Probe probe);
+Status probe_machine(memory::Machine& machine, profile::ProfileCache& cache, Probe probe);
 
 // The figures that are remembered, else those of a short look, now or earlier. Whether they are of a short look.
-Result<bool> look_at_machine(Machine& machine, ProfileCache& cache);
+Result<bool> look_at_machine(memory::Machine& machine, profile::ProfileCache& cache);
 
-}  // namespace sluice
+}  // namespace sluice::experiment

@@ -8,7 +8,7 @@
 #include "sluice/planners/schedule/everything_fast.hpp"
 #include "sluice/train/planning.hpp"
 
-namespace sluice {
+namespace sluice::experiment {
 namespace {
 
 class BatchSearch {
@@ -34,12 +34,12 @@ class BatchSearch {
  private:
   Result<bool> try_batch(std::int64_t batch) {
     if (stop_()) return Error{ErrorCode::kInterrupted, "interrupted while looking for the largest batch"};
-    WorkloadOptions sized = options_.workload;
+    train::WorkloadOptions sized = options_.workload;
     sized.shape.batch = batch;
-    SLUICE_ASSIGN(const Workload workload, build_workload(sized));
-    BatchTrial trial{batch, false, fast_only_bytes(workload.graph())};
-    const Profile profile = times_.at(workload.graph(), batch, options_.machine);
-    const Result<Plan> plan = draft(workload, profile);
+    SLUICE_ASSIGN(const train::Workload workload, train::build_workload(sized));
+    BatchTrial trial{batch, false, planners::fast_only_bytes(workload.graph())};
+    const profile::Profile profile = times_.at(workload.graph(), batch, options_.machine);
+    const Result<plan::Plan> plan = draft(workload, profile);
     trial.fits = plan.ok();
     if (!plan.ok()) {
       if (!wants_more_room(plan.error().code)) return plan.error();
@@ -50,16 +50,17 @@ class BatchSearch {
     return trial.fits;
   }
 
-  Result<Plan> draft(const Workload& workload, const Profile& profile) const {
-    const FastBudget fast{MemorySize{options_.fast}};
-    if (options_.planner == kBaselinePlanner && fast_only_bytes(workload.graph()) > options_.fast) {
-      const Bytes everything = fast_only_bytes(workload.graph());
+  Result<plan::Plan> draft(const train::Workload& workload, const profile::Profile& profile) const {
+    const train::FastBudget fast{MemorySize{options_.fast}};
+    if (options_.planner == planners::kBaselinePlanner && planners::fast_only_bytes(workload.graph()) > options_.fast) {
+      const Bytes everything = planners::fast_only_bytes(workload.graph());
       return Error{ErrorCode::kInfeasible, fmt::format("everything takes {}", format_bytes(everything)), everything,
                    options_.fast};
     }
-    SLUICE_ASSIGN(BudgetedRequest asked, budgeted_request(workload, options_.machine, profile, options_.planner, fast));
+    SLUICE_ASSIGN(train::BudgetedRequest asked,
+                  train::budgeted_request(workload, options_.machine, profile, options_.planner, fast));
     asked.request.draft = true;
-    return make_plan(options_.planner, asked.request);
+    return planners::make_plan(options_.planner, asked.request);
   }
 
   const MaxBatchOptions& options_;
@@ -77,4 +78,4 @@ Result<MaxBatch> find_max_batch(const MaxBatchOptions& options, const BatchTimes
   return BatchSearch(options, times, report, stop).run();
 }
 
-}  // namespace sluice
+}  // namespace sluice::experiment

@@ -14,7 +14,7 @@
 #include "sluice/experiment/batch_times.hpp"
 #include "sluice/plan/plan.hpp"
 
-namespace sluice {
+namespace sluice::experiment {
 
 struct BatchTrial {
   std::int64_t batch = 0;
@@ -29,8 +29,8 @@ struct MaxBatch {
 };
 
 struct MaxBatchOptions {
-  WorkloadOptions workload;  // its batch is where the search begins
-  Machine machine;
+  train::WorkloadOptions workload;  // its batch is where the search begins
+  memory::Machine machine;
   std::string planner;
   Bytes fast = 0;
   std::int64_t most = 1 << 20;
@@ -42,4 +42,4 @@ Result<MaxBatch> find_max_batch(const MaxBatchOptions& options, const BatchTimes
                                 const std::function<void(const BatchTrial&)>& report,
                                 const std::function<bool()>& stop);
 
-}  // namespace sluice
+}  // namespace sluice::experiment

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-namespace sluice {
+namespace sluice::experiment {
 
 Result<std::unique_ptr<PlanFolder>> PlanFolder::create() {
   std::string pattern = (std::filesystem::temp_directory_path() / "sluice-plans-XXXXXX").string();
@@ -23,4 +23,4 @@ std::filesystem::path PlanFolder::file(std::string_view planner) const {
   return path_ / fmt::format("{}.json", planner);
 }
 
-}  // namespace sluice
+}  // namespace sluice::experiment

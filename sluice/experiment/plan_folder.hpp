@@ -7,7 +7,7 @@
 
 #include "sluice/base/result.hpp"
 
-namespace sluice {
+namespace sluice::experiment {
 
 class PlanFolder {
  public:
@@ -23,4 +23,4 @@ class PlanFolder {
   std::filesystem::path path_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::experiment

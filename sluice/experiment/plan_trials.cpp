@@ -9,23 +9,23 @@
 #include "sluice/planners/registry/make_plan.hpp"
 #include "sluice/planners/registry/registry.hpp"
 
-namespace sluice {
+namespace sluice::experiment {
 namespace {
 
 // Whether an executor would do the same for both.
-bool run_alike(const Plan& a, const Plan& b) {
+bool run_alike(const plan::Plan& a, const plan::Plan& b) {
   return a.budgets == b.budgets && a.ops == b.ops && a.residencies == b.residencies && a.blocks == b.blocks &&
          a.migrations == b.migrations && a.schedule == b.schedule;
 }
 
 // kBadInput when trials are asked for and there are none to make.
-Result<bool> makes_trials(std::string_view planner, const Machine& machine,
+Result<bool> makes_trials(std::string_view planner, const memory::Machine& machine,
                           const std::optional<std::int64_t>& most_steps) {
   if (most_steps && *most_steps == 0) return false;
   if (has_search(planner)) return most_steps || tries_by_itself(planner, machine);
   if (!most_steps) return false;
   std::string searching;
-  for (const PlannerEntry& entry : planners()) {
+  for (const planners::PlannerEntry& entry : planners::planners()) {
     if (entry.search) searching += fmt::format("{}{}", searching.empty() ? "" : ", ", entry.name);
   }
   return Error{ErrorCode::kBadInput,
@@ -36,7 +36,7 @@ Result<bool> makes_trials(std::string_view planner, const Machine& machine,
 
 }  // namespace
 
-PlanTrials::PlanTrials(Session& session, PlannedStart start, TrialOptions options)
+PlanTrials::PlanTrials(train::Session& session, PlannedStart start, TrialOptions options)
     : session_(session),
       asked_(std::move(start.asked)),
       search_(std::move(start.search)),
@@ -46,9 +46,9 @@ PlanTrials::PlanTrials(Session& session, PlannedStart start, TrialOptions option
   note_outcome();
 }
 
-Result<StepOutcome> PlanTrials::run_step(std::int64_t step, double learning_rate) {
+Result<train::StepOutcome> PlanTrials::run_step(std::int64_t step, double learning_rate) {
   SLUICE_RETURN_IF_ERROR(start_wanted_plan());
-  SLUICE_ASSIGN(StepOutcome outcome, session_.run_step(step, learning_rate));
+  SLUICE_ASSIGN(train::StepOutcome outcome, session_.run_step(step, learning_rate));
   if (stage_ != Stage::kTrying) return outcome;
   if (cold_steps_ > 0) {
     --cold_steps_;
@@ -62,7 +62,7 @@ Result<StepOutcome> PlanTrials::run_step(std::int64_t step, double learning_rate
 }
 
 // The executor is another one after that, and its first step cold.
-Result<ValidationResult> PlanTrials::validate(std::int64_t batches) {
+Result<train::ValidationResult> PlanTrials::validate(std::int64_t batches) {
   cold_steps_ = kWarmupSteps;
   return session_.validate(batches);
 }
@@ -81,11 +81,11 @@ Status PlanTrials::start_wanted_plan() {
   return {};
 }
 
-const Plan& PlanTrials::plan_to_keep() const { return search_->done() ? search_->plan() : search_->best(); }
+const plan::Plan& PlanTrials::plan_to_keep() const { return search_->done() ? search_->plan() : search_->best(); }
 
-Status PlanTrials::start(const Plan& proposal) {
+Status PlanTrials::start(const plan::Plan& proposal) {
   if (run_alike(proposal, session_.plan())) return {};
-  const Plan plan = finish_proposal(options_.planner, *asked_, proposal);
+  const plan::Plan plan = train::finish_proposal(options_.planner, *asked_, proposal);
   const auto begin = std::chrono::steady_clock::now();
   const Status changed = session_.change_plan(plan);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
@@ -105,7 +105,7 @@ Status PlanTrials::start(const Plan& proposal) {
   return {};
 }
 
-void PlanTrials::observe(const StepTimes& trace) {
+void PlanTrials::observe(const program::StepTimes& trace) {
   search_->observe({.seconds = trace.step_seconds, .stalls = trace.stalls});
   ++record_.trial_steps;
   record_.plans[running_].steps.push_back(trace.step_seconds);
@@ -120,46 +120,49 @@ void PlanTrials::note_outcome() {
   if (const std::size_t best = index_of(plan_to_keep()); best < record_.plans.size()) record_.kept = best;
 }
 
-std::size_t PlanTrials::index_of(const Plan& plan) const {
+std::size_t PlanTrials::index_of(const plan::Plan& plan) const {
   const auto& plans = record_.plans;
   const auto known = std::ranges::find_if(plans, [&](const TriedPlan& tried) { return run_alike(tried.plan, plan); });
   return static_cast<std::size_t>(known - plans.begin());
 }
 
 bool has_search(std::string_view planner) {
-  const PlannerEntry* entry = find_planner(planner);
+  const planners::PlannerEntry* entry = planners::find_planner(planner);
   return entry != nullptr && entry->search;
 }
 
-bool tries_by_itself(std::string_view planner, const Machine& machine) {
+bool tries_by_itself(std::string_view planner, const memory::Machine& machine) {
   return has_search(planner) &&
-         std::any_of(machine.tiers.begin() + 1, machine.tiers.end(), std::mem_fn(&Tier::addressable));
+         std::any_of(machine.tiers.begin() + 1, machine.tiers.end(), std::mem_fn(&memory::Tier::addressable));
 }
 
-Result<PlannedStart> start_planning(const Workload& workload, const Machine& machine, const Profile& profile,
-                                    std::string_view planner, const FastBudget& fast, const AccessProfile* accesses,
+Result<PlannedStart> start_planning(const train::Workload& workload, const memory::Machine& machine,
+                                    const profile::Profile& profile, std::string_view planner,
+                                    const train::FastBudget& fast, const profile::AccessProfile* accesses,
                                     const std::optional<std::int64_t>& most_steps,
-                                    std::shared_ptr<const PlanningWatch> watch) {
+                                    std::shared_ptr<const planners::PlanningWatch> watch) {
   PlannedStart start;
   SLUICE_ASSIGN(const bool tries, makes_trials(planner, machine, most_steps));
   if (tries) {
-    SLUICE_ASSIGN(BudgetedRequest asked, budgeted_request(workload, machine, profile, planner, fast, accesses));
-    start.asked = std::make_unique<BudgetedRequest>(std::move(asked));
-    Result<std::unique_ptr<PlanSearch>> search = make_search(planner, start.asked->request);
+    SLUICE_ASSIGN(train::BudgetedRequest asked,
+                  train::budgeted_request(workload, machine, profile, planner, fast, accesses));
+    start.asked = std::make_unique<train::BudgetedRequest>(std::move(asked));
+    Result<std::unique_ptr<planners::PlanSearch>> search = planners::make_search(planner, start.asked->request);
     SLUICE_RETURN_IF_ERROR(search);
     start.search = std::move(*search);
-    start.plan = finish_proposal(planner, *start.asked, start.search->plan());
+    start.plan = train::finish_proposal(planner, *start.asked, start.search->plan());
     return start;
   }
-  SLUICE_ASSIGN(start.plan, plan_workload(workload, machine, profile, planner, fast, accesses, std::move(watch)));
+  SLUICE_ASSIGN(start.plan,
+                train::plan_workload(workload, machine, profile, planner, fast, accesses, std::move(watch)));
   return start;
 }
 
-Result<TrialRecord> settle_in_training(Workload& workload, PlannedStart start, TrialOptions options,
-                                       const SessionOptions& session_options, double learning_rate,
+Result<TrialRecord> settle_in_training(train::Workload& workload, PlannedStart start, TrialOptions options,
+                                       const train::SessionOptions& session_options, double learning_rate,
                                        const std::function<bool()>& stop) {
   SLUICE_ASSIGN(const auto session,
-                Session::create(workload, start.asked->request.machine, start.plan, session_options));
+                train::Session::create(workload, start.asked->request.machine, start.plan, session_options));
   PlanTrials trials(*session, std::move(start), std::move(options));
   for (std::int64_t step = 0; !trials.over() && !stop(); ++step) {
     SLUICE_RETURN_IF_ERROR(trials.run_step(step, learning_rate));
@@ -167,4 +170,4 @@ Result<TrialRecord> settle_in_training(Workload& workload, PlannedStart start, T
   return trials.record();
 }
 
-}  // namespace sluice
+}  // namespace sluice::experiment

@@ -26,7 +26,7 @@
 #include "sluice/train/planning.hpp"
 #include "sluice/train/session.hpp"
 
-namespace sluice {
+namespace sluice::experiment {
 
 // How many steps are not observed after the session has begun to obey another plan. The first step touches the pages of
 // new arenas: some hundred page faults, which take 5 to 10 % of a step's processor time (ResNet-20 and ResNet-50 on an
@@ -35,7 +35,7 @@ namespace sluice {
 inline constexpr int kWarmupSteps = 1;
 
 struct TriedPlan {
-  Plan plan;
+  plan::Plan plan;
   std::vector<Seconds> steps;  // that were observed
 };
 
@@ -49,7 +49,7 @@ struct TrialRecord {
   std::int64_t changes = 0;       // of plan
   Seconds change_seconds = 0;     // what the changes took, outside all steps
   bool complete = false;          // the search has made up its mind; else it was cut short, or is under way
-  SearchReport search;
+  planners::SearchReport search;
   std::vector<std::string> notes;
 };
 
@@ -62,24 +62,24 @@ struct TrialOptions {
 // How a run begins: with a plan and, where plans are to be tried, with the search that proposes further ones. The
 // search refers to `asked`, and `asked` refers to the workload's graph, the profile and the machine.
 struct PlannedStart {
-  Plan plan;
-  std::unique_ptr<BudgetedRequest> asked;  // both nullptr: there is nothing to try
-  std::unique_ptr<PlanSearch> search;
+  plan::Plan plan;
+  std::unique_ptr<train::BudgetedRequest> asked;  // both nullptr: there is nothing to try
+  std::unique_ptr<planners::PlanSearch> search;
 };
 
-class PlanTrials : public Training {
+class PlanTrials : public train::Training {
  public:
   // `session` must outlive this object and begin with the search's first plan. `start` has something to try.
-  PlanTrials(Session& session, PlannedStart start, TrialOptions options);
+  PlanTrials(train::Session& session, PlannedStart start, TrialOptions options);
 
   // StepOutcome::variant says "trial" or "warm-up" of steps before the search is over.
-  Result<StepOutcome> run_step(std::int64_t step, double learning_rate) override;
-  Result<ValidationResult> validate(std::int64_t batches) override;
+  Result<train::StepOutcome> run_step(std::int64_t step, double learning_rate) override;
+  Result<train::ValidationResult> validate(std::int64_t batches) override;
   Status save_checkpoint(const std::filesystem::path& path, std::int64_t next_step) override;
 
   bool over() const { return stage_ == Stage::kSettled; }
   const TrialRecord& record() const { return record_; }
-  const Plan& kept_plan() const { return record_.plans[record_.kept].plan; }
+  const plan::Plan& kept_plan() const { return record_.plans[record_.kept].plan; }
 
  private:
   enum class Stage {
@@ -89,15 +89,15 @@ class PlanTrials : public Training {
   };
 
   Status start_wanted_plan();
-  Status start(const Plan& proposal);
-  void observe(const StepTimes& trace);
+  Status start(const plan::Plan& proposal);
+  void observe(const program::StepTimes& trace);
   void note_outcome();
-  const Plan& plan_to_keep() const;              // as far as is known
-  std::size_t index_of(const Plan& plan) const;  // in record_.plans; their number where it has not been run
+  const plan::Plan& plan_to_keep() const;              // as far as is known
+  std::size_t index_of(const plan::Plan& plan) const;  // in record_.plans; their number where it has not been run
 
-  Session& session_;
-  std::unique_ptr<BudgetedRequest> asked_;
-  std::unique_ptr<PlanSearch> search_;
+  train::Session& session_;
+  std::unique_ptr<train::BudgetedRequest> asked_;
+  std::unique_ptr<planners::PlanSearch> search_;
   TrialOptions options_;
   Stage stage_ = Stage::kTrying;
   std::size_t running_ = 0;  // in record_.plans
@@ -109,19 +109,20 @@ class PlanTrials : public Training {
 // `most_steps`: 0 means no trials. When it is missing, trials are made where the planner has a search and ops can use
 // slow memory in place, because elsewhere a late tensor can only be waited for (Sentinel §V). kBadInput when trials are
 // asked for and the planner has none to make; otherwise plan_workload()'s errors. `watch`: of plan_workload().
-Result<PlannedStart> start_planning(const Workload& workload, const Machine& machine, const Profile& profile,
-                                    std::string_view planner, const FastBudget& fast, const AccessProfile* accesses,
+Result<PlannedStart> start_planning(const train::Workload& workload, const memory::Machine& machine,
+                                    const profile::Profile& profile, std::string_view planner,
+                                    const train::FastBudget& fast, const profile::AccessProfile* accesses,
                                     const std::optional<std::int64_t>& most_steps,
-                                    std::shared_ptr<const PlanningWatch> watch = nullptr);
+                                    std::shared_ptr<const planners::PlanningWatch> watch = nullptr);
 
 bool has_search(std::string_view planner);
 // Whether it does without being asked for a number of trials.
-bool tries_by_itself(std::string_view planner, const Machine& machine);
+bool tries_by_itself(std::string_view planner, const memory::Machine& machine);
 
 // Trains from the beginning until the trials are over, or until `stop` says so, only to find the plan: the parameters
 // are thrown away. Errors as of the session.
-Result<TrialRecord> settle_in_training(Workload& workload, PlannedStart start, TrialOptions options,
-                                       const SessionOptions& session_options, double learning_rate,
+Result<TrialRecord> settle_in_training(train::Workload& workload, PlannedStart start, TrialOptions options,
+                                       const train::SessionOptions& session_options, double learning_rate,
                                        const std::function<bool()>& stop);
 
-}  // namespace sluice
+}  // namespace sluice::experiment

@@ -12,7 +12,7 @@
 #include "sluice/testing/float_bits.hpp"
 #include "sluice/train/estimated_profile.hpp"
 
-namespace sluice {
+namespace sluice::experiment {
 namespace {
 
 using ::testing::ElementsAre;
@@ -22,29 +22,30 @@ constexpr float kRate = 0.05F;
 constexpr std::int64_t kSteps = 9;
 
 // Proposes plans one after the other, each for some steps, and then keeps the one it was told to like best.
-class ScriptedSearch : public PlanSearch {
+class ScriptedSearch : public planners::PlanSearch {
  public:
   struct Script {
-    std::vector<Plan> plans;
+    std::vector<plan::Plan> plans;
     std::size_t best = 0;
     int steps_each = 1;
   };
-  ScriptedSearch(Script script, std::vector<StepObservation>* seen) : script_(std::move(script)), seen_(seen) {}
+  ScriptedSearch(Script script, std::vector<planners::StepObservation>* seen)
+      : script_(std::move(script)), seen_(seen) {}
 
-  const Plan& plan() const override { return done() ? best() : script_.plans[present()]; }
+  const plan::Plan& plan() const override { return done() ? best() : script_.plans[present()]; }
   bool done() const override { return present() == script_.plans.size(); }
-  void observe(const StepObservation& observation) override {
+  void observe(const planners::StepObservation& observation) override {
     EXPECT_FALSE(done());
     seen_->push_back(observation);
     ++observed_;
   }
-  const Plan& best() const override { return script_.plans[std::min(script_.best, present())]; }
-  SearchReport report() const override { return {static_cast<int>(observed_), 2, "scripted"}; }
+  const plan::Plan& best() const override { return script_.plans[std::min(script_.best, present())]; }
+  planners::SearchReport report() const override { return {static_cast<int>(observed_), 2, "scripted"}; }
 
  private:
   std::size_t present() const { return observed_ / static_cast<std::size_t>(script_.steps_each); }
   Script script_;
-  std::vector<StepObservation>* seen_;
+  std::vector<planners::StepObservation>* seen_;
   std::size_t observed_ = 0;
 };
 
@@ -54,8 +55,8 @@ struct RunResult {
   bool operator==(const RunResult&) const = default;
 };
 
-Workload workload_of(const std::string& model, ModelOptions shape) {
-  auto workload = build_workload({.model = model, .shape = shape, .threads = 1});
+train::Workload workload_of(const std::string& model, models::ModelOptions shape) {
+  auto workload = train::build_workload({.model = model, .shape = shape, .threads = 1});
   SLUICE_CHECK(workload.ok(), workload.error().message);
   return std::move(*workload);
 }
@@ -63,11 +64,11 @@ Workload workload_of(const std::string& model, ModelOptions shape) {
 // A small network on a machine, and several plans for one budget of it.
 class PlanTrialsTest : public ::testing::TestWithParam<std::string> {
  protected:
-  explicit PlanTrialsTest(Workload workload = workload_of("resnet20", {.batch = 4}),
+  explicit PlanTrialsTest(train::Workload workload = workload_of("resnet20", {.batch = 4}),
                           const std::string& tier = GetParam())
       : workload_(std::move(workload)),
-        machine_(*make_machine({.threads = 1, .slow = {{tier}}, .spill_path = ::testing::TempDir()})),
-        profile_(estimated_profile(workload_.graph(), machine_)),
+        machine_(*memory::make_machine({.threads = 1, .slow = {{tier}}, .spill_path = ::testing::TempDir()})),
+        profile_(train::estimated_profile(workload_.graph(), machine_)),
         asked_(*budgeted_request(workload_, machine_, profile_, "sentinel", {parse_memory_size("60%").value()})) {
     plans_.push_back(plan("sentinel", "60%"));
     plans_.push_back(plan("on-demand", "60%"));
@@ -76,8 +77,8 @@ class PlanTrialsTest : public ::testing::TestWithParam<std::string> {
   }
 
   // Of a budget that is at most the one asked for.
-  Plan plan(const std::string& planner, const std::string& fast) {
-    auto result = plan_workload(workload_, machine_, profile_, planner, {*parse_memory_size(fast)});
+  plan::Plan plan(const std::string& planner, const std::string& fast) {
+    auto result = train::plan_workload(workload_, machine_, profile_, planner, {*parse_memory_size(fast)});
     SLUICE_CHECK(result.ok(), result.error().message);
     result->budgets = asked_.request.budgets;
     return std::move(*result);
@@ -88,23 +89,23 @@ class PlanTrialsTest : public ::testing::TestWithParam<std::string> {
     return run(*session, *session, 0, kSteps);
   }
 
-  std::unique_ptr<Session> start_session(const SessionOptions& options = {}) {
-    auto session = Session::create(workload_, machine_, plans_[0], options);
+  std::unique_ptr<train::Session> start_session(const train::SessionOptions& options = {}) {
+    auto session = train::Session::create(workload_, machine_, plans_[0], options);
     SLUICE_CHECK(session.ok(), session.error().message);
     return std::move(*session);
   }
 
-  PlanTrials trials_of(Session& session, ScriptedSearch::Script script,
+  PlanTrials trials_of(train::Session& session, ScriptedSearch::Script script,
                        std::optional<std::int64_t> most_steps = std::nullopt) {
     return {session, start_with(std::move(script)), {"sentinel", most_steps}};
   }
 
   PlannedStart start_with(ScriptedSearch::Script script) {
-    return {script.plans.front(), std::make_unique<BudgetedRequest>(asked_),
+    return {script.plans.front(), std::make_unique<train::BudgetedRequest>(asked_),
             std::make_unique<ScriptedSearch>(std::move(script), &seen_)};
   }
 
-  RunResult run(Training& training, Session& session, std::int64_t first, std::int64_t end) {
+  RunResult run(train::Training& training, train::Session& session, std::int64_t first, std::int64_t end) {
     RunResult result;
     for (std::int64_t step = first; step < end; ++step) {
       const auto outcome = training.run_step(step, kRate);
@@ -119,10 +120,10 @@ class PlanTrialsTest : public ::testing::TestWithParam<std::string> {
   }
 
   // The same plan but for a tensor that lies far out in the slow tier: sound, and more than any machine has.
-  Plan too_large() {
-    Plan plan = plans_[0];
-    const auto slow = std::ranges::find(plan.residencies, TierId{1}, &Residency::tier);
-    for (Residency& residency : plan.residencies) {
+  plan::Plan too_large() {
+    plan::Plan plan = plans_[0];
+    const auto slow = std::ranges::find(plan.residencies, memory::TierId{1}, &plan::Residency::tier);
+    for (plan::Residency& residency : plan.residencies) {
       if (residency.tier == 1) residency.offset += Bytes{1} << 50;
     }
     SLUICE_CHECK(slow != plan.residencies.end(), "the plan uses the slow tier");
@@ -130,16 +131,16 @@ class PlanTrialsTest : public ::testing::TestWithParam<std::string> {
     return plan;
   }
 
-  Workload workload_;
-  Machine machine_;
-  Profile profile_;
-  BudgetedRequest asked_;
-  std::vector<Plan> plans_;
-  std::vector<StepObservation> seen_;
+  train::Workload workload_;
+  memory::Machine machine_;
+  profile::Profile profile_;
+  train::BudgetedRequest asked_;
+  std::vector<plan::Plan> plans_;
+  std::vector<planners::StepObservation> seen_;
   // Of each step of run().
   std::vector<std::string> variants_;
-  std::vector<StepTimes> traces_;
-  std::vector<Plan> running_;
+  std::vector<program::StepTimes> traces_;
+  std::vector<plan::Plan> running_;
 };
 
 TEST_P(PlanTrialsTest, SameBitsWhateverIsTried) {
@@ -174,7 +175,7 @@ TEST_P(PlanTrialsTest, ObservesThePlanThatRanAndNotItsWarmUp) {
   std::size_t next = 0;
   for (std::size_t step = 0; step < traces_.size(); ++step) {
     if (variants_[step] != "trial") continue;
-    const Plan& proposed = next / 2 == 1 ? plans_[1] : plans_[0];
+    const plan::Plan& proposed = next / 2 == 1 ? plans_[1] : plans_[0];
     EXPECT_EQ(running_[step].migrations, proposed.migrations) << "step " << step;
     EXPECT_EQ(seen_[next].seconds, traces_[step].step_seconds);
     EXPECT_EQ(seen_[next].stalls, traces_[step].stalls);
@@ -207,7 +208,7 @@ TEST_P(PlanTrialsTest, ARunThatEndsInBetweenKnowsTheBestAndItsCheckpointIsGood) 
   EXPECT_EQ(running_.back().migrations, plans_[2].migrations);
   EXPECT_EQ(trials.kept_plan().migrations, plans_[1].migrations);
   ASSERT_TRUE(trials.save_checkpoint(checkpoint, 5).ok());
-  auto resumed = Session::create(workload_, machine_, trials.kept_plan(), {});
+  auto resumed = train::Session::create(workload_, machine_, trials.kept_plan(), {});
   ASSERT_TRUE(resumed.ok()) << resumed.error().message;
   ASSERT_EQ((*resumed)->load_checkpoint(checkpoint).value(), 5);
   EXPECT_EQ(run(**resumed, **resumed, 5, kSteps).hash, expected.hash);
@@ -217,7 +218,7 @@ TEST_P(PlanTrialsTest, ARunThatEndsInBetweenKnowsTheBestAndItsCheckpointIsGood) 
 TEST_P(PlanTrialsTest, APlanThatCannotBeStartedEndsThem) {
   machine_.tiers[1].capacity = Bytes{1} << 52;
   asked_.request.budgets[1] = machine_.tiers[1].capacity;
-  for (Plan& plan : plans_) plan.budgets = asked_.request.budgets;
+  for (plan::Plan& plan : plans_) plan.budgets = asked_.request.budgets;
   const RunResult expected = run_without_trials();
   auto session = start_session();
   PlanTrials trials = trials_of(*session, {.plans = {plans_[0], plans_[1], too_large(), plans_[2]}, .best = 0});
@@ -241,7 +242,7 @@ TEST_P(PlanTrialsTest, ASearchThatIsDoneTriesNothing) {
 }
 
 TEST_P(PlanTrialsTest, AProposalThatBreaksARuleIsABug) {
-  Plan broken = plans_[1];
+  plan::Plan broken = plans_[1];
   broken.migrations.pop_back();
   auto session = start_session();
   PlanTrials trials = trials_of(*session, {.plans = {plans_[0], broken}, .best = 0});
@@ -249,7 +250,7 @@ TEST_P(PlanTrialsTest, AProposalThatBreaksARuleIsABug) {
 }
 
 TEST_P(PlanTrialsTest, SettledBeforeTrainingBegins) {
-  const std::vector<Plan> two(plans_.begin(), plans_.begin() + 2);
+  const std::vector<plan::Plan> two(plans_.begin(), plans_.begin() + 2);
   const auto settle = [&](const std::function<bool()>& stop) {
     return settle_in_training(workload_, start_with({.plans = two, .best = 1}), {"sentinel", std::nullopt}, {}, kRate,
                               stop);
@@ -282,7 +283,7 @@ class PlanTrialsOnTextTest : public PlanTrialsTest {
 
 // Dropout draws by step, and validation takes the executor away: neither changes a bit, and the step after it is cold.
 TEST_F(PlanTrialsOnTextTest, ValidationInBetween) {
-  const SessionOptions options{.data = "tokens:" + text_.string(), .validate = true};
+  const train::SessionOptions options{.data = "tokens:" + text_.string(), .validate = true};
   auto plain = start_session(options);
   const RunResult expected = run(*plain, *plain, 0, 6);
   plain.reset();
@@ -299,4 +300,4 @@ TEST_F(PlanTrialsOnTextTest, ValidationInBetween) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::experiment

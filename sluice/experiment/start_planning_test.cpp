@@ -8,16 +8,16 @@
 #include "sluice/planners/registry/registry.hpp"
 #include "sluice/train/estimated_profile.hpp"
 
-namespace sluice {
+namespace sluice::experiment {
 namespace {
 
 using ::testing::HasSubstr;
 
 // A small network on emulated memory.
 struct Scene {
-  Workload workload = build_workload({.model = "resnet20", .shape = {.batch = 4}}).value();
-  Machine machine = make_machine({.threads = 1, .slow = {{"optane"}}}).value();
-  Profile profile = estimated_profile(workload.graph(), machine);
+  train::Workload workload = train::build_workload({.model = "resnet20", .shape = {.batch = 4}}).value();
+  memory::Machine machine = memory::make_machine({.threads = 1, .slow = {{"optane"}}}).value();
+  profile::Profile profile = train::estimated_profile(workload.graph(), machine);
 };
 
 TEST(StartPlanningTest, OnlyPlannersWithASearchAreAskedForTrials) {
@@ -40,7 +40,7 @@ TEST(StartPlanningTest, OnlyPlannersWithASearchAreAskedForTrials) {
   const auto unknown = start("oracle", std::nullopt);
   ASSERT_FALSE(unknown.ok());
   EXPECT_THAT(unknown.error().message, HasSubstr("unknown planner 'oracle'"));
-  for (const PlannerEntry& entry : planners()) {
+  for (const planners::PlannerEntry& entry : planners::planners()) {
     if (!entry.search) continue;
     SCOPED_TRACE(entry.name);
     const auto searching = start(std::string(entry.name), std::nullopt);
@@ -50,7 +50,7 @@ TEST(StartPlanningTest, OnlyPlannersWithASearchAreAskedForTrials) {
     EXPECT_EQ(start(std::string(entry.name), 0)->search, nullptr);
     const auto tiny = start(std::string(entry.name), std::nullopt, "4KiB");
     const auto planned =
-        plan_workload(scene.workload, scene.machine, scene.profile, entry.name, {*parse_memory_size("4KiB")});
+        train::plan_workload(scene.workload, scene.machine, scene.profile, entry.name, {*parse_memory_size("4KiB")});
     ASSERT_EQ(tiny.ok(), planned.ok());
     if (!tiny.ok()) {
       EXPECT_EQ(tiny.error().message, planned.error().message);
@@ -61,13 +61,14 @@ TEST(StartPlanningTest, OnlyPlannersWithASearchAreAskedForTrials) {
 TEST(ChangePlanTest, APlanThatBreaksARuleIsRefusedAndTheSessionGoesOn) {
   Scene scene;
   const auto plan_by = [&](const std::string& planner) {
-    return plan_workload(scene.workload, scene.machine, scene.profile, planner, {*parse_memory_size("60%")}).value();
+    return train::plan_workload(scene.workload, scene.machine, scene.profile, planner, {*parse_memory_size("60%")})
+        .value();
   };
-  auto session = Session::create(scene.workload, scene.machine, plan_by("sentinel"), {}).value();
+  auto session = train::Session::create(scene.workload, scene.machine, plan_by("sentinel"), {}).value();
   ASSERT_TRUE(session->run_step(0, 0.05F).ok());
   const std::string before = session->hash_parameters().value();
-  Plan broken = plan_by("on-demand");
-  broken.budgets[0] = kBlockAlignment;
+  plan::Plan broken = plan_by("on-demand");
+  broken.budgets[0] = memory::kBlockAlignment;
   const Status refused = session->change_plan(broken);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::kMismatch);
@@ -80,4 +81,4 @@ TEST(ChangePlanTest, APlanThatBreaksARuleIsRefusedAndTheSessionGoesOn) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::experiment

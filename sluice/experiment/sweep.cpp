@@ -18,35 +18,36 @@
 #include "sluice/sim/simulator.hpp"
 #include "sluice/train/policy_run.hpp"
 
-namespace sluice {
+namespace sluice::experiment {
 namespace {
 
 constexpr int kGridSteps = 100;        // of everything
 constexpr int kBudgetsBelowTried = 3;  // of the grid, below the smallest one found
 constexpr int kBudgetsTried = 11;      // usually: everything, seven by bisection, and those below
 
-void add_plan_prediction(SweepPoint& point, const Graph& graph, const Machine& machine, const Profile& profile,
-                         const Plan& plan) {
-  const Program program = lower_plan(graph, machine, plan).value();
-  const PlanCosts costs(graph, profile, machine, plan);
-  const StepTimes timeline = simulate(program, costs.costs());
+void add_plan_prediction(SweepPoint& point, const graph::Graph& graph, const memory::Machine& machine,
+                         const profile::Profile& profile, const plan::Plan& plan) {
+  const program::Program program = program::lower_plan(graph, machine, plan).value();
+  const sim::PlanCosts costs(graph, profile, machine, plan);
+  const program::StepTimes timeline = sim::simulate(program, costs.costs());
   point.step_seconds = timeline.step_seconds;
   point.stall_seconds = timeline.stall_seconds;
-  point.locality = measure_locality(costs.graph(), program, timeline).step;
-  point.fast_operands = operand_shares(costs.graph(), plan);
+  point.locality = sim::measure_locality(costs.graph(), program, timeline).step;
+  point.fast_operands = plan::operand_shares(costs.graph(), plan);
   for (std::size_t link = 0; link < machine.links.size(); ++link) {
-    const Link& each = machine.links[link];
-    if (joins_slow_tiers(each)) continue;
-    (each.to == kFastTier ? point.bytes_in : point.bytes_out) += timeline.link_bytes[link];
+    const memory::Link& each = machine.links[link];
+    if (memory::joins_slow_tiers(each)) continue;
+    (each.to == memory::kFastTier ? point.bytes_in : point.bytes_out) += timeline.link_bytes[link];
   }
-  point.slow_bytes = std::accumulate(plan.arena_bytes.begin() + kFastTier + 1, plan.arena_bytes.end(), Bytes{0});
+  point.slow_bytes =
+      std::accumulate(plan.arena_bytes.begin() + memory::kFastTier + 1, plan.arena_bytes.end(), Bytes{0});
 }
 
 // A policy's step once it has found its balance.
-Status add_policy_prediction(SweepPoint& point, const Graph& graph, const Machine& machine, const CostModel& costs,
-                             const PolicyRequest& policy) {
-  SLUICE_ASSIGN(const PolicyTimeline timeline, predict_policy(policy, graph, costs, machine));
-  const PolicyStep step = timeline.steady();
+Status add_policy_prediction(SweepPoint& point, const graph::Graph& graph, const memory::Machine& machine,
+                             const profile::CostModel& costs, const plan::PolicyRequest& policy) {
+  SLUICE_ASSIGN(const sim::PolicyTimeline timeline, sim::predict_policy(policy, graph, costs, machine));
+  const sim::PolicyStep step = timeline.steady();
   point.step_seconds = step.step_seconds;
   point.stall_seconds = step.stall_seconds;
   point.bytes_in = step.bytes_in();
@@ -55,11 +56,11 @@ Status add_policy_prediction(SweepPoint& point, const Graph& graph, const Machin
   return {};
 }
 
-Status add_dtr_prediction(SweepPoint& point, const Graph& graph, const Machine& machine, const CostModel& costs,
-                          const Plan& plan) {
-  SLUICE_ASSIGN(const DtrTimeline timeline, simulate_dtr(graph, costs, machine, plan.policy->fast_bytes));
+Status add_dtr_prediction(SweepPoint& point, const graph::Graph& graph, const memory::Machine& machine,
+                          const profile::CostModel& costs, const plan::Plan& plan) {
+  SLUICE_ASSIGN(const sim::DtrTimeline timeline, sim::simulate_dtr(graph, costs, machine, plan.policy->fast_bytes));
   point.step_seconds = timeline.times.step_seconds;
-  point.locality = measure_locality(graph, lower_plan(graph, machine, plan).value(), timeline.times).step;
+  point.locality = sim::measure_locality(graph, program::lower_plan(graph, machine, plan).value(), timeline.times).step;
   return {};
 }
 
@@ -80,26 +81,26 @@ std::string too_little(std::string_view planner, Bytes budget, Bytes smallest) {
 
 }  // namespace
 
-BudgetSweep::BudgetSweep(const Workload& workload, const Machine& machine, const Profile& profile,
-                         const AccessProfile* accesses)
+BudgetSweep::BudgetSweep(const train::Workload& workload, const memory::Machine& machine,
+                         const profile::Profile& profile, const profile::AccessProfile* accesses)
     : workload_(workload),
       machine_(machine),
       profile_(profile),
       accesses_(accesses),
-      whole_(fast_only_bytes(workload.graph())),
-      baseline_seconds_(predicted_baseline_seconds(workload, machine, profile)) {}
+      whole_(planners::fast_only_bytes(workload.graph())),
+      baseline_seconds_(train::predicted_baseline_seconds(workload, machine, profile)) {}
 
 SweptModel BudgetSweep::begin(std::string_view model) const {
-  return {std::string(model), batch_size(workload_.graph()), whole_, baseline_seconds_, {}, {}};
+  return {std::string(model), data::batch_size(workload_.graph()), whole_, baseline_seconds_, {}, {}};
 }
 
 void BudgetSweep::fail(SweepPoint& point, const Error& error) {
   point.failure = error.message;
   if (!wants_more_room(error.code)) return;
-  const auto budgets = resolve_budgets(workload_.graph(), machine_, point.planner, MemorySize{point.budget});
+  const auto budgets = train::resolve_budgets(workload_.graph(), machine_, point.planner, MemorySize{point.budget});
   if (!budgets.ok()) return;
   const Result<Bytes> smallest =
-      smallest_feasible_bytes(point.planner, {workload_.graph(), profile_, machine_, *budgets});
+      planners::smallest_feasible_bytes(point.planner, {workload_.graph(), profile_, machine_, *budgets});
   if (!smallest.ok()) {
     if (!wants_more_room(smallest.error().code)) point.failure = smallest.error().message;  // no budget would do
     return;
@@ -126,14 +127,14 @@ SweepPoint BudgetSweep::predict(std::string_view planner, Bytes budget, bool bou
 // Of any plan, in the point's budget.
 Seconds BudgetSweep::bound_of(const PlannedPoint& planned) const {
   if (!planned.plan) return 0;
-  Plan plan = *planned.plan;
-  plan.budgets[kFastTier] = planned.point.budget;
-  certify_any_order(workload_.graph(), profile_, machine_, plan, kBoundSeconds);
+  plan::Plan plan = *planned.plan;
+  plan.budgets[memory::kFastTier] = planned.point.budget;
+  planners::certify_any_order(workload_.graph(), profile_, machine_, plan, planners::kBoundSeconds);
   return plan.lower_bound_seconds;
 }
 
 BudgetSweep::PlannedPoint BudgetSweep::predict_own(std::string_view planner, Bytes budget) {
-  const Bytes whole_pages = align_down(budget, kBlockAlignment);
+  const Bytes whole_pages = align_down(budget, memory::kBlockAlignment);
   SweepPoint point{.planner = std::string(planner), .budget = whole_pages, .planned_for = whole_pages};
   const auto known = smallest_.find(planner);
   if (known != smallest_.end() && point.budget < known->second) {
@@ -141,15 +142,15 @@ BudgetSweep::PlannedPoint BudgetSweep::predict_own(std::string_view planner, Byt
     point.failure = too_little(planner, point.budget, known->second);
     return {std::move(point), std::nullopt};
   }
-  Result<Plan> plan =
-      plan_workload(workload_, machine_, profile_, planner, {MemorySize{point.budget}, false}, accesses_);
+  Result<plan::Plan> plan =
+      train::plan_workload(workload_, machine_, profile_, planner, {MemorySize{point.budget}, false}, accesses_);
   if (!plan.ok()) {
     fail(point, plan.error());
     return {std::move(point), std::nullopt};
   }
   if (plan->policy) {
-    const CostModel costs(workload_.graph(), profile_, machine_);
-    const Status predicted = is_dtr(*plan->policy)
+    const profile::CostModel costs(workload_.graph(), profile_, machine_);
+    const Status predicted = policies::is_dtr(*plan->policy)
                                  ? add_dtr_prediction(point, workload_.graph(), machine_, costs, *plan)
                                  : add_policy_prediction(point, workload_.graph(), machine_, costs, *plan->policy);
     if (!predicted.ok()) fail(point, predicted.error());
@@ -220,10 +221,10 @@ Status BudgetSweep::measure(std::span<SweepPoint* const> points, ComparisonOptio
     if (row->failure) {
       point->failure = row->failure->message;
     } else {
-      point->measured = measured_point(*row, *row_of(kBaselinePlanner));
+      point->measured = measured_point(*row, *row_of(planners::kBaselinePlanner));
     }
   }
   return {};
 }
 
-}  // namespace sluice
+}  // namespace sluice::experiment

@@ -10,13 +10,13 @@
 #include "sluice/experiment/comparison.hpp"
 #include "sluice/experiment/sweep_result.hpp"
 
-namespace sluice {
+namespace sluice::experiment {
 
 class BudgetSweep {
  public:
   // All outlive the sweep. `accesses`: what was counted, for planners that weigh by it; none: every use counts once.
-  BudgetSweep(const Workload& workload, const Machine& machine, const Profile& profile,
-              const AccessProfile* accesses = nullptr);
+  BudgetSweep(const train::Workload& workload, const memory::Machine& machine, const profile::Profile& profile,
+              const profile::AccessProfile* accesses = nullptr);
 
   // Nothing swept yet: names and what everything takes.
   SweptModel begin(std::string_view model) const;
@@ -45,21 +45,21 @@ class BudgetSweep {
   void fail(SweepPoint& point, const Error& error);
   struct PlannedPoint {
     SweepPoint point;
-    std::optional<Plan> plan;  // none for policies, nor where the point is a failure
+    std::optional<plan::Plan> plan;  // none for policies, nor where the point is a failure
   };
 
   PlannedPoint predict_own(std::string_view planner, Bytes budget);
   Seconds bound_of(const PlannedPoint& planned) const;
   bool tries_less(std::string_view planner, double allowed, Bytes budget, NoLossPoint& found);
 
-  const Workload& workload_;
-  const Machine& machine_;
-  const Profile& profile_;
-  const AccessProfile* accesses_;
+  const train::Workload& workload_;
+  const memory::Machine& machine_;
+  const profile::Profile& profile_;
+  const profile::AccessProfile* accesses_;
   Bytes whole_;
   Seconds baseline_seconds_;
   std::map<std::string, Bytes, std::less<>> smallest_;                  // feasible budget by planner, where known
   std::map<std::string, std::vector<PlannedPoint>, std::less<>> done_;  // feasible points by planner
 };
 
-}  // namespace sluice
+}  // namespace sluice::experiment

@@ -7,7 +7,7 @@
 
 #include "sluice/base/parse.hpp"
 
-namespace sluice {
+namespace sluice::experiment {
 namespace {
 
 // The number behind "NAME=", which is followed by a comma or the end.
@@ -60,4 +60,4 @@ const SweepPoint* cheapest_within(const SweptModel& swept, std::string_view plan
   return cheapest;
 }
 
-}  // namespace sluice
+}  // namespace sluice::experiment

@@ -7,7 +7,7 @@
 #include "sluice/base/result.hpp"
 #include "sluice/experiment/sweep_result.hpp"
 
-namespace sluice {
+namespace sluice::experiment {
 
 // "fast=16.61,slow=7.85". kBadInput unless both are above 0.
 Result<MemoryPrices> parse_memory_prices(const std::string& text);
@@ -28,4 +28,4 @@ std::optional<PricedPoint> price_of(const SweptModel& swept, const SweepPoint& p
 const SweepPoint* cheapest_within(const SweptModel& swept, std::string_view planner, const MemoryPrices& prices,
                                   double loss);
 
-}  // namespace sluice
+}  // namespace sluice::experiment

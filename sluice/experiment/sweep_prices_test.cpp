@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sluice {
+namespace sluice::experiment {
 namespace {
 
 SweepPoint point(Bytes fast, Bytes slow, double slowdown) {
@@ -76,4 +76,4 @@ TEST(MemoryPrices, TheCheapestIsFastEnough) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::experiment

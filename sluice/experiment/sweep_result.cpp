@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace sluice {
+namespace sluice::experiment {
 
 const SweepPoint* knee_of(const SweptModel& swept, std::string_view planner) {
   constexpr double kLeastBend = 0.1;  // of the height of the curve
@@ -25,4 +25,4 @@ const SweepPoint* knee_of(const SweptModel& swept, std::string_view planner) {
   return below_the_line(knee) >= kLeastBend ? knee : nullptr;
 }
 
-}  // namespace sluice
+}  // namespace sluice::experiment

@@ -12,7 +12,7 @@
 #include "sluice/plan/operand_shares.hpp"
 #include "sluice/sim/locality.hpp"
 
-namespace sluice {
+namespace sluice::experiment {
 
 struct MeasuredPoint {
   double slowdown = 0;  // median over rounds
@@ -38,9 +38,9 @@ struct SweepPoint {
   Seconds stall_seconds = 0;
   Bytes bytes_in = 0;  // per step, towards the fast tier
   Bytes bytes_out = 0;
-  std::optional<Bytes> slow_bytes;             // that the step takes of slow tiers; unknown for policies
-  std::optional<OperandShares> fast_operands;  // likewise
-  LocalityCount locality;
+  std::optional<Bytes> slow_bytes;                   // that the step takes of slow tiers; unknown for policies
+  std::optional<plan::OperandShares> fast_operands;  // likewise
+  sim::LocalityCount locality;
   std::optional<MeasuredPoint> measured;
 
   bool feasible() const { return failure.empty(); }
@@ -78,4 +78,4 @@ struct SweptModel {
 // points, or where none lies below that line by a tenth.
 const SweepPoint* knee_of(const SweptModel& swept, std::string_view planner);
 
-}  // namespace sluice
+}  // namespace sluice::experiment

@@ -9,7 +9,7 @@
 #include "sluice/memory/presets.hpp"
 #include "sluice/planners/schedule/everything_fast.hpp"
 
-namespace sluice {
+namespace sluice::experiment {
 namespace {
 
 using ::testing::HasSubstr;
@@ -18,33 +18,33 @@ using ::testing::HasSubstr;
 class BudgetSweepTest : public ::testing::Test {
  protected:
   BudgetSweepTest() {
-    WorkloadOptions options;
+    train::WorkloadOptions options;
     options.model = "vgg11";
     options.shape = {.batch = 2, .image_size = 32, .classes = 10, .width = 8};
-    workload_ = std::move(build_workload(options)).value();
-    machine_ = *make_machine({.threads = 1, .slow = {{"pcie3"}}, .link_bandwidth = 0.5e9});
+    workload_ = std::move(train::build_workload(options)).value();
+    machine_ = *memory::make_machine({.threads = 1, .slow = {{"pcie3"}}, .link_bandwidth = 0.5e9});
     profile_.graph_fingerprint = workload_.graph().fingerprint();
-    profile_.provenance = Provenance::kGiven;
-    for (const Op& op : workload_.graph().ops()) {
+    profile_.provenance = memory::Provenance::kGiven;
+    for (const graph::Op& op : workload_.graph().ops()) {
       Bytes bytes = 0;
-      for (const TensorId id : distinct_operands(op)) bytes += workload_.graph().tensor(id).bytes;
+      for (const graph::TensorId id : graph::distinct_operands(op)) bytes += workload_.graph().tensor(id).bytes;
       profile_.op_seconds.push_back(1e-5 + static_cast<double>(bytes) * 1e-9);
     }
   }
 
-  Workload workload_;
-  Machine machine_;
-  Profile profile_;
+  train::Workload workload_;
+  memory::Machine machine_;
+  profile::Profile profile_;
 };
 
 TEST_F(BudgetSweepTest, PredictsWhatPlanAndSimulatorSay) {
   BudgetSweep sweep(workload_, machine_, profile_);
   const SweptModel swept = sweep.begin("small");
   EXPECT_EQ(swept.batch, 2);
-  EXPECT_EQ(swept.whole, fast_only_bytes(workload_.graph()));
+  EXPECT_EQ(swept.whole, planners::fast_only_bytes(workload_.graph()));
   const SweepPoint point = sweep.predict("on-demand", swept.whole * 9 / 10);
   ASSERT_TRUE(point.feasible()) << point.failure;
-  const Plan plan = *plan_workload(workload_, machine_, profile_, "on-demand", {MemorySize{point.budget}, false});
+  const plan::Plan plan = *plan_workload(workload_, machine_, profile_, "on-demand", {MemorySize{point.budget}, false});
   EXPECT_EQ(point.step_seconds, plan.predicted_step_seconds);
   EXPECT_EQ(point.slowdown, point.step_seconds / swept.baseline_seconds);
   EXPECT_GT(point.slowdown, 1);
@@ -54,8 +54,8 @@ TEST_F(BudgetSweepTest, PredictsWhatPlanAndSimulatorSay) {
 
 TEST_F(BudgetSweepTest, TooSmallBudgetsKnowTheSmallestFeasibleOne) {
   BudgetSweep sweep(workload_, machine_, profile_);
-  const SweepPoint first = sweep.predict("on-demand", 2 * kBlockAlignment);
-  const SweepPoint second = sweep.predict("on-demand", kBlockAlignment);
+  const SweepPoint first = sweep.predict("on-demand", 2 * memory::kBlockAlignment);
+  const SweepPoint second = sweep.predict("on-demand", memory::kBlockAlignment);
   ASSERT_TRUE(first.smallest_feasible);
   EXPECT_FALSE(first.feasible());
   EXPECT_FALSE(second.feasible());
@@ -81,7 +81,7 @@ TEST_F(BudgetSweepTest, RisingBudgetsNeverTakeLonger) {
     if (!point.feasible()) continue;
     EXPECT_LE(point.step_seconds, last) << percent;
     EXPECT_LE(point.planned_for, point.budget);
-    EXPECT_EQ(point.budget, align_down(whole * percent / 100, kBlockAlignment));
+    EXPECT_EQ(point.budget, align_down(whole * percent / 100, memory::kBlockAlignment));
     if (point.planned_for < point.budget) ++taken;
     last = point.step_seconds;
   }
@@ -134,7 +134,7 @@ TEST_F(BudgetSweepTest, FindsASmallBudgetWithoutLoss) {
     EXPECT_EQ(found.grid, whole / 100);
     if (found.point.budget == whole) continue;
     const auto step = (found.point.budget + found.grid - 1) / found.grid;
-    EXPECT_EQ(found.point.budget, align_down(step * found.grid, kBlockAlignment));
+    EXPECT_EQ(found.point.budget, align_down(step * found.grid, memory::kBlockAlignment));
     const SweepPoint less = sweep.predict("sentinel", (step - 1) * found.grid);
     EXPECT_TRUE(!less.feasible() || less.slowdown > 1 + allowed) << "a hundredth less would do";
     EXPECT_LT(found.budgets_tried, 20);
@@ -155,4 +155,4 @@ TEST_F(BudgetSweepTest, APlannerThatCannotPlanHasNoBudgetWithoutLoss) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::experiment

@@ -9,13 +9,13 @@
 
 #include "sluice/base/json_file.hpp"
 #include "sluice/base/json_reader.hpp"
-#include "sluice/experiment/machine_json.hpp"
-#include "sluice/experiment/workload_json.hpp"
+#include "sluice/memory/machine_json.hpp"
 #include "sluice/memory/process_memory.hpp"
 #include "sluice/plan/plan_file.hpp"
 #include "sluice/sim/locality.hpp"
+#include "sluice/train/workload_json.hpp"
 
-namespace sluice {
+namespace sluice::experiment {
 namespace {
 
 using nlohmann::json;
@@ -34,18 +34,18 @@ class WorkerServer {
 
  private:
   Result<json> set_up(const JsonReader& request) {
-    WorkloadOptions options;
-    Machine machine;
+    train::WorkloadOptions options;
+    memory::Machine machine;
     std::string plan_file;
-    SessionOptions session;
+    train::SessionOptions session;
     SLUICE_RETURN_IF_ERROR(request.read("workload", options));
     SLUICE_RETURN_IF_ERROR(request.read("machine", machine));
     SLUICE_RETURN_IF_ERROR(request.read("plan", plan_file));
     SLUICE_RETURN_IF_ERROR(request.read("data", session.data));
     SLUICE_RETURN_IF_ERROR(request.read("seed", session.seed));
-    SLUICE_ASSIGN(const Plan plan, read_plan(plan_file));
-    SLUICE_ASSIGN(workload_, build_workload(options));
-    SLUICE_ASSIGN(session_, Session::create(workload_, machine, plan, session));
+    SLUICE_ASSIGN(const plan::Plan plan, plan::read_plan(plan_file));
+    SLUICE_ASSIGN(workload_, train::build_workload(options));
+    SLUICE_ASSIGN(session_, train::Session::create(workload_, machine, plan, session));
     std::vector<std::string> notes = workload_.notes;
     const std::vector<std::string> more = session_->notes();
     notes.insert(notes.end(), more.begin(), more.end());
@@ -58,7 +58,7 @@ class WorkerServer {
     double learning_rate = 0;
     SLUICE_RETURN_IF_ERROR(request.read("step", step));
     SLUICE_RETURN_IF_ERROR(request.read("learning_rate", learning_rate));
-    SLUICE_ASSIGN(const StepOutcome outcome, session_->run_step(step, learning_rate));
+    SLUICE_ASSIGN(const train::StepOutcome outcome, session_->run_step(step, learning_rate));
     last_step_ = outcome.trace;
     return json{{"loss_bits", std::bit_cast<std::uint32_t>(outcome.loss)},
                 {"step_seconds", outcome.trace.step_seconds},
@@ -76,11 +76,11 @@ class WorkerServer {
   Result<json> finish() {
     SLUICE_RETURN_IF_ERROR(check_set_up());
     SLUICE_ASSIGN(const std::string hash, session_->hash_parameters());
-    const Bytes peak_rss_bytes = peak_resident_bytes();
+    const Bytes peak_rss_bytes = memory::peak_resident_bytes();
     json locality, breakdown;
     if (!last_step_.ops.empty()) {
-      locality = locality_json(session_->locality(last_step_));
-      if (const auto parts = session_->breakdown(last_step_)) breakdown = breakdown_json(*parts);
+      locality = sim::locality_json(session_->locality(last_step_));
+      if (const auto parts = session_->breakdown(last_step_)) breakdown = sim::breakdown_json(*parts);
     }
     json figures = json::array();
     for (const auto& [name, value] : session_->policy_figures()) figures.push_back({{"name", name}, {"value", value}});
@@ -96,9 +96,9 @@ class WorkerServer {
     return Error{ErrorCode::kBadInput, "the worker was not set up: a request \"setup\" comes first"};
   }
 
-  Workload workload_;
-  std::unique_ptr<Session> session_;
-  StepTimes last_step_;
+  train::Workload workload_;
+  std::unique_ptr<train::Session> session_;
+  program::StepTimes last_step_;
 };
 
 json failed(const Error& error) {
@@ -131,4 +131,4 @@ void serve_worker(std::istream& requests, std::ostream& answers) {
   }
 }
 
-}  // namespace sluice
+}  // namespace sluice::experiment

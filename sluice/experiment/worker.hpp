@@ -44,15 +44,15 @@
 #include "sluice/sim/time_breakdown.hpp"
 #include "sluice/train/session.hpp"
 
-namespace sluice {
+namespace sluice::experiment {
 
 // The worker's side: answers requests until the input ends.
 void serve_worker(std::istream& requests, std::ostream& answers);
 
 struct WorkerSetup {
-  WorkloadOptions workload;
-  SessionOptions session;
-  Machine machine;
+  train::WorkloadOptions workload;
+  train::SessionOptions session;
+  memory::Machine machine;
   std::filesystem::path plan;
 };
 
@@ -68,7 +68,7 @@ struct WorkerSummary {
   std::string parameter_hash;
   Bytes peak_rss_bytes = 0;
   nlohmann::json locality;                                     // locality_json() of the last step; null before any
-  std::optional<TimeBreakdown> breakdown;                      // of the last step; nothing under a policy
+  std::optional<sim::TimeBreakdown> breakdown;                 // of the last step; nothing under a policy
   std::vector<std::pair<std::string, double>> policy_figures;  // empty under a plan
 };
 
@@ -104,4 +104,4 @@ class WorkerProcess {
   std::vector<std::string> notes_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::experiment

@@ -16,11 +16,11 @@
 #include "sluice/base/json_file.hpp"
 #include "sluice/base/json_reader.hpp"
 #include "sluice/base/terminal.hpp"
-#include "sluice/experiment/machine_json.hpp"
 #include "sluice/experiment/worker.hpp"
-#include "sluice/experiment/workload_json.hpp"
+#include "sluice/memory/machine_json.hpp"
+#include "sluice/train/workload_json.hpp"
 
-namespace sluice {
+namespace sluice::experiment {
 namespace {
 
 using nlohmann::json;
@@ -196,4 +196,4 @@ Status WorkerProcess::restart() {
   return answer.ok() ? Status() : Status(answer.error());
 }
 
-}  // namespace sluice
+}  // namespace sluice::experiment

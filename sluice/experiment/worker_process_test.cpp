@@ -11,7 +11,7 @@
 #include "sluice/experiment/worker.hpp"
 #include "sluice/testing/scripted_worker.hpp"
 
-namespace sluice {
+namespace sluice::experiment {
 namespace {
 
 using ::testing::HasSubstr;
@@ -25,7 +25,7 @@ class WorkerProcessTest : public ::testing::Test {
   }
   ~WorkerProcessTest() override { std::filesystem::remove_all(folder_); }
 
-  static std::unique_ptr<WorkerProcess> start(const ScriptedWorkers& workers) {
+  static std::unique_ptr<WorkerProcess> start(const testing::ScriptedWorkers& workers) {
     return WorkerProcess::start(workers.program(), {.plan = "/plans/mine.json"}).value();
   }
 
@@ -44,7 +44,7 @@ char state_of(pid_t process) {
 bool exists(pid_t process) { return ::kill(process, 0) == 0 || errno != ESRCH; }
 
 TEST_F(WorkerProcessTest, SleepsBetweenItsTurns) {
-  const ScriptedWorkers workers(
+  const testing::ScriptedWorkers workers(
       folder_, {.step_seconds = 0.25, .at_step = "cut -d\" \" -f3 /proc/$$/stat > " + (folder_ / "state").string()});
   const auto worker = start(workers);
   EXPECT_EQ(state_of(worker->process()), 'T') << "after its setup";
@@ -62,7 +62,7 @@ TEST_F(WorkerProcessTest, SleepsBetweenItsTurns) {
 }
 
 TEST_F(WorkerProcessTest, IsGoneWithItsObjectThoughItWasStopped) {
-  const ScriptedWorkers workers(folder_, {});
+  const testing::ScriptedWorkers workers(folder_, {});
   auto worker = start(workers);
   const pid_t process = worker->process();
   ASSERT_TRUE(exists(process));
@@ -71,7 +71,7 @@ TEST_F(WorkerProcessTest, IsGoneWithItsObjectThoughItWasStopped) {
 }
 
 TEST_F(WorkerProcessTest, ADeathBetweenTurnsIsSaid) {
-  const ScriptedWorkers workers(folder_, {});
+  const testing::ScriptedWorkers workers(folder_, {});
   const auto worker = start(workers);
   const pid_t process = worker->process();
   ASSERT_EQ(::kill(process, SIGKILL), 0);
@@ -84,7 +84,7 @@ TEST_F(WorkerProcessTest, ADeathBetweenTurnsIsSaid) {
 }
 
 TEST_F(WorkerProcessTest, ADeathInAStepIsSaid) {
-  const ScriptedWorkers workers(folder_, {.at_step = "exit 7"});
+  const testing::ScriptedWorkers workers(folder_, {.at_step = "exit 7"});
   const auto worker = start(workers);
   const auto step = worker->run_step(0, 0.1F);
   ASSERT_FALSE(step.ok());
@@ -92,4 +92,4 @@ TEST_F(WorkerProcessTest, ADeathInAStepIsSaid) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::experiment

@@ -5,9 +5,9 @@
 
 #include <sstream>
 
-#include "sluice/experiment/machine_json.hpp"
+#include "sluice/memory/machine_json.hpp"
 
-namespace sluice {
+namespace sluice::experiment {
 namespace {
 
 using nlohmann::json;
@@ -42,7 +42,7 @@ TEST(Worker, SaysWhatIsWrongWithARequest) {
 TEST(Worker, NamesThePlaceWithinASetup) {
   const json whole = {{"command", "setup"},
                       {"workload", {{"model", "resnet20"}}},
-                      {"machine", machine_to_json({})},
+                      {"machine", memory::machine_to_json({})},
                       {"plan", "/none.json"},
                       {"data", "synthetic"},
                       {"seed", 1}};
@@ -59,4 +59,4 @@ TEST(Worker, NamesThePlaceWithinASetup) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::experiment

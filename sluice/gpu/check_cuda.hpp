@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace sluice::cuda {
+namespace sluice::gpu {
 
 class CudaFailure : public std::runtime_error {
  public:
@@ -21,4 +21,4 @@ inline void check(cudaError_t status, const char* what) {
 
 inline void check_launch() { check(cudaGetLastError(), "a kernel could not be launched"); }
 
-}  // namespace sluice::cuda
+}  // namespace sluice::gpu

@@ -3,7 +3,7 @@
 #include <cuda_runtime.h>
 #include <fmt/format.h>
 
-namespace sluice {
+namespace sluice::gpu {
 namespace {
 
 Error refused(const std::string& what, cudaError_t status) {
@@ -17,7 +17,7 @@ std::string version_text(int version) { return fmt::format("{}.{}", version / 10
 
 }  // namespace
 
-Result<GpuFacts> find_gpu() {
+Result<memory::GpuFacts> find_gpu() {
   int devices = 0;
   const cudaError_t status = cudaGetDeviceCount(&devices);
   if (status != cudaSuccess || devices == 0) {
@@ -37,16 +37,17 @@ Result<GpuFacts> find_gpu() {
     return refused("the GPU does not say how much memory it has", asked);
   // Two transfers a clock.
   const double bandwidth = 2e3 * memory_kilohertz * properties.memoryBusWidth / 8;
-  return GpuFacts{properties.name, version_text(driver),   static_cast<Bytes>(total),     static_cast<Bytes>(free),
-                  bandwidth,       properties.l2CacheSize, properties.multiProcessorCount};
+  return memory::GpuFacts{
+      properties.name, version_text(driver),   static_cast<Bytes>(total),     static_cast<Bytes>(free),
+      bandwidth,       properties.l2CacheSize, properties.multiProcessorCount};
 }
 
-Result<Arena> map_device_arena(Bytes bytes, const std::string& name) {
-  bytes = align_down(bytes, kBlockAlignment);
-  if (bytes <= 0) return Arena();
+Result<memory::Arena> map_device_arena(Bytes bytes, const std::string& name) {
+  bytes = align_down(bytes, memory::kBlockAlignment);
+  if (bytes <= 0) return memory::Arena();
   void* data = nullptr;
   const cudaError_t status = cudaMalloc(&data, static_cast<std::size_t>(bytes));
-  if (status == cudaSuccess) return Arena::adopt(static_cast<std::byte*>(data), bytes, free_device);
+  if (status == cudaSuccess) return memory::Arena::adopt(static_cast<std::byte*>(data), bytes, free_device);
   cudaGetLastError();  // forgets it
   std::size_t free = 0;
   std::size_t total = 0;
@@ -58,12 +59,12 @@ Result<Arena> map_device_arena(Bytes bytes, const std::string& name) {
                            format_bytes(static_cast<Bytes>(total)), cudaGetErrorString(status))};
 }
 
-Result<Arena> map_pinned_arena(Bytes bytes, const std::string& name) {
-  bytes = align_down(bytes, kBlockAlignment);
-  if (bytes <= 0) return Arena();
+Result<memory::Arena> map_pinned_arena(Bytes bytes, const std::string& name) {
+  bytes = align_down(bytes, memory::kBlockAlignment);
+  if (bytes <= 0) return memory::Arena();
   void* data = nullptr;
   const cudaError_t status = cudaHostAlloc(&data, static_cast<std::size_t>(bytes), cudaHostAllocPortable);
-  if (status == cudaSuccess) return Arena::adopt(static_cast<std::byte*>(data), bytes, free_pinned);
+  if (status == cudaSuccess) return memory::Arena::adopt(static_cast<std::byte*>(data), bytes, free_pinned);
   cudaGetLastError();
   return Error{ErrorCode::kOutOfSpace,
                fmt::format("no {} of pinned host memory for the arena of tier '{}' ({}); make more memory free, or put "
@@ -86,4 +87,4 @@ Status clear_gpu_bytes(void* from, std::size_t bytes) {
   return status == cudaSuccess ? Status() : Status(refused("GPU memory could not be cleared", status));
 }
 
-}  // namespace sluice
+}  // namespace sluice::gpu

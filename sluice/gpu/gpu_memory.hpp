@@ -13,23 +13,23 @@
 #include "sluice/memory/device_memory.hpp"
 #include "sluice/memory/gpu_facts.hpp"
 
-namespace sluice {
+namespace sluice::gpu {
 
 // The GPU that this process computes on. kUnsupported where there is none, or the build has no CUDA.
-Result<GpuFacts> find_gpu();
+Result<memory::GpuFacts> find_gpu();
 
 // Errors: kOutOfSpace with what was asked for and what is free.
-Result<Arena> map_device_arena(Bytes bytes, const std::string& name);
-Result<Arena> map_pinned_arena(Bytes bytes, const std::string& name);
+Result<memory::Arena> map_device_arena(Bytes bytes, const std::string& name);
+Result<memory::Arena> map_pinned_arena(Bytes bytes, const std::string& name);
 
 // Between any two of host, pinned and device memory; done when it returns.
 Status copy_gpu_bytes(void* to, const void* from, std::size_t bytes);
 Status clear_gpu_bytes(void* from, std::size_t bytes);
 
 // Tiers of a machine with a GPU: what the host reaches too is pinned.
-inline Result<Arena> map_gpu_tier(const Tier& tier, Bytes bytes) {
+inline Result<memory::Arena> map_gpu_tier(const memory::Tier& tier, Bytes bytes) {
   return tier.kind->host_reaches ? map_pinned_arena(bytes, tier.name) : map_device_arena(bytes, tier.name);
 }
-inline constexpr DeviceMemory kGpuMemory{map_gpu_tier, copy_gpu_bytes};
+inline constexpr memory::DeviceMemory kGpuMemory{map_gpu_tier, copy_gpu_bytes};
 
-}  // namespace sluice
+}  // namespace sluice::gpu

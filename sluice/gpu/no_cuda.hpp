@@ -3,7 +3,7 @@
 
 #include "sluice/base/result.hpp"
 
-namespace sluice {
+namespace sluice::gpu {
 
 inline Error no_cuda() {
   return {ErrorCode::kUnsupported,
@@ -11,4 +11,4 @@ inline Error no_cuda() {
           "(-D SLUICE_CUDA=ON says what is missing), or leave out --gpu"};
 }
 
-}  // namespace sluice
+}  // namespace sluice::gpu

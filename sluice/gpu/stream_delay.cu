@@ -5,7 +5,7 @@
 #include "sluice/gpu/check_cuda.hpp"
 #include "sluice/gpu/stream_delay.hpp"
 
-namespace sluice {
+namespace sluice::gpu {
 namespace {
 
 __global__ void delay_kernel(long long nanoseconds) {
@@ -19,7 +19,7 @@ __global__ void delay_kernel(long long nanoseconds) {
 
 void delay_stream(cudaStream_t stream, Seconds seconds) {
   delay_kernel<<<1, 1, 0, stream>>>(static_cast<long long>(seconds * 1e9));
-  cuda::check_launch();
+  gpu::check_launch();
 }
 
-}  // namespace sluice
+}  // namespace sluice::gpu

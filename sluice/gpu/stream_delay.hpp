@@ -5,9 +5,9 @@
 
 #include "sluice/base/units.hpp"
 
-namespace sluice {
+namespace sluice::gpu {
 
 // About `seconds`: by the GPU's clock, which varies.
 void delay_stream(cudaStream_t stream, Seconds seconds);
 
-}  // namespace sluice
+}  // namespace sluice::gpu

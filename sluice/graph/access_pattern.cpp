@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 // Ids that look up or add to rows of a table: as many places, wherever the ids say.
@@ -55,4 +55,4 @@ AccessPattern access_pattern(const Graph& graph, const Op& op, TensorId operand)
   return {.touched = tensor.bytes, .sweeps = is_input ? read_sweeps(op.kind) : 1};
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

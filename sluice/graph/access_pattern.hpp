@@ -7,7 +7,7 @@
 
 #include "sluice/graph/graph.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 struct AccessPattern {
   Bytes touched = 0;           // distinct bytes that the op uses of it
@@ -22,4 +22,4 @@ int read_sweeps(OpKind kind);
 // `operand` is an input or an output of `op`.
 AccessPattern access_pattern(const Graph& graph, const Op& op, TensorId operand);
 
-}  // namespace sluice
+}  // namespace sluice::graph

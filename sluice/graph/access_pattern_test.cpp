@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 TensorId add(Graph& graph, Shape shape) {
@@ -58,4 +58,4 @@ TEST(AccessPattern, ASliceReadsNoMoreThanItWrites) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -5,7 +5,7 @@
 
 #include "sluice/base/as_index.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 bool is_own_choice(const Graph& graph, std::span<const OpChoice> choices) {
   return std::ranges::equal(graph.ops(), choices, {}, [](const Op& op) { return OpChoice{0, op.processor}; });
@@ -47,4 +47,4 @@ Rescheduled chosen_step(const Graph& graph, std::span<const OpIndex> schedule, s
   return step;
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

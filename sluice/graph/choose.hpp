@@ -12,7 +12,7 @@
 
 #include "sluice/graph/reschedule.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 // Of the workspace of an op that has several implementations, where the one that runs needs none: an operand is not
 // empty.
@@ -31,4 +31,4 @@ Rescheduled chosen_step(const Graph& graph, std::span<const OpChoice> choices);
 // By a schedule that names ops of the graph (empty: its own order), with choices by op (empty: those of the graph).
 Rescheduled chosen_step(const Graph& graph, std::span<const OpIndex> schedule, std::span<const OpChoice> choices);
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -1,9 +1,11 @@
 #include "sluice/graph/encoding.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
-std::string_view elements_allowed(Encoding encoding) {
-  return encoding == Encoding::kZeroValue ? "f32, bf16 and f16" : encoding == Encoding::kNarrow ? "i32 and u8" : "all";
+std::string_view elements_allowed(memory::Encoding encoding) {
+  return encoding == memory::Encoding::kZeroValue ? "f32, bf16 and f16"
+         : encoding == memory::Encoding::kNarrow  ? "i32 and u8"
+                                                  : "all";
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -9,17 +9,18 @@
 #include "sluice/graph/tensor.hpp"
 #include "sluice/memory/encoding/encoding.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 // The encoding for the tensor's kind of elements.
-constexpr Encoding own_encoding(const Tensor& tensor) {
-  return tensor.dtype == DType::kF32 || is_half(tensor.dtype) ? Encoding::kZeroValue : Encoding::kNarrow;
+constexpr memory::Encoding own_encoding(const Tensor& tensor) {
+  return tensor.dtype == DType::kF32 || is_half(tensor.dtype) ? memory::Encoding::kZeroValue
+                                                              : memory::Encoding::kNarrow;
 }
 
-constexpr bool allows(const Tensor& tensor, Encoding encoding) {
-  return encoding == Encoding::kNone || encoding == own_encoding(tensor);
+constexpr bool allows(const Tensor& tensor, memory::Encoding encoding) {
+  return encoding == memory::Encoding::kNone || encoding == own_encoding(tensor);
 }
 
-std::string_view elements_allowed(Encoding encoding);  // "f32, bf16 and f16"
+std::string_view elements_allowed(memory::Encoding encoding);  // "f32, bf16 and f16"
 
-}  // namespace sluice
+}  // namespace sluice::graph

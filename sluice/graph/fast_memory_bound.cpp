@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace sluice {
+namespace sluice::graph {
 
 FastMemoryBound measure_bound(const Graph& graph, const Liveness& liveness) {
   FastMemoryBound bound;
@@ -24,4 +24,4 @@ FastMemoryBound measure_bound(const Graph& graph, const Liveness& liveness) {
   return bound;
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

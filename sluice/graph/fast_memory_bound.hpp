@@ -8,7 +8,7 @@
 
 #include "sluice/graph/liveness.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 struct FastMemoryBound {
   Bytes short_lived_peak = 0;
@@ -21,4 +21,4 @@ struct FastMemoryBound {
 // O(tensors + ops).
 FastMemoryBound measure_bound(const Graph& graph, const Liveness& liveness);
 
-}  // namespace sluice
+}  // namespace sluice::graph

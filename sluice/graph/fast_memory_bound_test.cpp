@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 TensorId add_tensor(Graph& graph, Role role, Bytes bytes) {
@@ -67,4 +67,4 @@ TEST(FastMemoryBound, OfNothingIsNothing) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -7,7 +7,7 @@
 #include "sluice/graph/in_place.hpp"
 #include "sluice/graph/liveness.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 // Everything names the tensor that a view shows.
@@ -46,4 +46,4 @@ Footprint measure_footprint(Graph logical) {
   return footprint;
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

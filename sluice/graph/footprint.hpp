@@ -6,7 +6,7 @@
 
 #include "sluice/graph/graph.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 struct Footprint {
   std::vector<Bytes> operands;  // by OpIndex: of all its operands together
@@ -16,4 +16,4 @@ struct Footprint {
 // With views (kReshape) and results in place counted once.
 Footprint measure_footprint(Graph logical);
 
-}  // namespace sluice
+}  // namespace sluice::graph

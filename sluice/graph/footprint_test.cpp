@@ -4,7 +4,7 @@
 
 #include "sluice/graph/builder/builder.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 constexpr Bytes kActivation = 2 * 8 * 4 * 4 * 4;
@@ -37,4 +37,4 @@ TEST(Footprint, CountsViewsOnce) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -7,7 +7,7 @@
 
 #include "sluice/base/result.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 class GivenValues {
  public:
@@ -17,4 +17,4 @@ class GivenValues {
   virtual Status read(const std::string& source, std::int64_t first_element, std::span<float> values) const = 0;
 };
 
-}  // namespace sluice
+}  // namespace sluice::graph

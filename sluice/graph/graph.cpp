@@ -9,7 +9,7 @@
 
 #include "sluice/base/hash.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 void hash_float(Hasher& hasher, float value) { hasher.add(std::int64_t{std::bit_cast<std::int32_t>(value)}); }
@@ -137,4 +137,4 @@ std::string op_signature(const Graph& graph, const Op& op) {
                      implementation, op.views);
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

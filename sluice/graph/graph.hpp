@@ -13,7 +13,7 @@
 #include "sluice/graph/op.hpp"
 #include "sluice/graph/tensor.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 // A part of a forward graph that is differentiated and updated before the next part runs: a GAN trains its
 // discriminator, then its generator, in one step.
@@ -52,4 +52,4 @@ class Graph {
 // implementation. Two ops of any models with equal signatures run the same kernel.
 std::string op_signature(const Graph& graph, const Op& op);
 
-}  // namespace sluice
+}  // namespace sluice::graph

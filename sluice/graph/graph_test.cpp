@@ -8,7 +8,7 @@
 
 #include "sluice/graph/builder/builder.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 Graph tiny_graph() {
@@ -132,4 +132,4 @@ TEST(Names, AreDistinct) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -7,7 +7,7 @@
 #include "sluice/graph/liveness.hpp"
 #include "sluice/graph/op_traits.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 bool may_share(Role role) {
@@ -108,4 +108,4 @@ void set_in_place_candidates(Graph& graph) {
 
 std::vector<TensorId> merge_in_place(Graph& executable) { return Merger(executable).run(); }
 
-}  // namespace sluice
+}  // namespace sluice::graph

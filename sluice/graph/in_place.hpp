@@ -9,7 +9,7 @@
 
 #include "sluice/graph/graph.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 // Fills Op::in_place of every op by its kind, in order of preference. Pairs already there are replaced.
 void set_in_place_candidates(Graph& graph);
@@ -21,4 +21,4 @@ void set_in_place_candidates(Graph& graph);
 // Renumbers the tensors so that none is left over, and returns the new id by old id (merged tensors share one).
 std::vector<TensorId> merge_in_place(Graph& executable);
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -10,7 +10,7 @@
 #include "sluice/graph/builder/builder.hpp"
 #include "sluice/graph/builder/validate.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 // A stand-in for running a graph: an op makes each output from its index and the values it reads, in operand order.
@@ -288,4 +288,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test_case) { return test_case.param.name; });
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 bool names(const std::vector<TensorId>& operands, TensorId id) {
@@ -84,4 +84,4 @@ std::vector<TensorId> distinct_operands(const Op& op) {
   return ids;
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -7,7 +7,7 @@
 #include "sluice/base/id_vector.hpp"
 #include "sluice/graph/graph.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 // One op's use of a tensor. An in-place update is one use that both reads and writes.
 struct Use {
@@ -42,4 +42,4 @@ std::vector<Bytes> live_bytes(const Liveness& liveness, std::span<const Bytes> b
 // Distinct tensors of an op, inputs first, in operand order.
 std::vector<TensorId> distinct_operands(const Op& op);
 
-}  // namespace sluice
+}  // namespace sluice::graph

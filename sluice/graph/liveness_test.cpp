@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 // layer 0 forward | layer 1 forward | layer 1 backward | layer 0 backward
@@ -111,4 +111,4 @@ TEST_F(LivenessTest, DistinctOperandsKeepOperandOrder) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::graph

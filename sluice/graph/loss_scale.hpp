@@ -8,7 +8,7 @@
 
 #include "sluice/graph/op.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 inline constexpr float kLeastLossScale = 1;
 inline constexpr float kMostLossScale = 16777216;
@@ -40,4 +40,4 @@ inline LossScale next_loss_scale(const Attributes& attributes, LossScale now, fl
           now.left_out};
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

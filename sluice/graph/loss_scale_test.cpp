@@ -4,7 +4,7 @@
 
 #include <limits>
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 TEST(NextLossScale, HalvesDownToOneAndDoublesAfterEnoughSteps) {
@@ -45,4 +45,4 @@ TEST(NextLossScale, IsAPowerOfTwo) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::graph

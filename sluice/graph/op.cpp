@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 // By enumerator value; the assertions below catch a table that misses its last entries.
@@ -42,4 +42,4 @@ std::string_view to_string(Role role) { return kRoleNames.at(index_of(role)); }
 std::string_view to_string(UnaryFunction function) { return kUnaryNames.at(index_of(function)); }
 std::string_view to_string(DType dtype) { return kDTypeNames.at(index_of(dtype)); }
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -60,7 +60,7 @@
 #include "sluice/graph/sparse_matrix.hpp"
 #include "sluice/graph/tensor.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 using OpIndex = std::int32_t;
 using LayerIndex = std::int32_t;
@@ -259,4 +259,4 @@ std::string_view to_string(Role role);
 std::string_view to_string(DType dtype);
 std::string_view to_string(UnaryFunction function);  // "leaky_relu"
 
-}  // namespace sluice
+}  // namespace sluice::graph

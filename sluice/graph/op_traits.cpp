@@ -5,7 +5,7 @@
 
 #include "sluice/base/check.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 using enum Again;
@@ -125,4 +125,4 @@ bool is_clipped(const Op& update) {
 
 bool has_master(const Op& update) { return update.outputs.size() > 1 + moments_of(update.kind); }
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -36,7 +36,7 @@
 
 #include "sluice/graph/op.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 // Letters of a kind's operands.
 class OperandLetters {
@@ -130,4 +130,4 @@ std::vector<std::string_view> slots_of(OpKind kind);  // what they are called: "
 bool is_clipped(const Op& update);
 bool has_master(const Op& update);
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 TEST(OpTraits, HaveOneLineAKind) {
@@ -84,4 +84,4 @@ TEST(OpTraits, LetNoOpRunAgainThatMovesStateOrBringsData) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::graph

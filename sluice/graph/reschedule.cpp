@@ -9,7 +9,7 @@
 #include "sluice/graph/op_traits.hpp"
 #include "sluice/graph/value_numbers.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 class Rescheduling {
@@ -102,4 +102,4 @@ Result<Rescheduled> reschedule(const Graph& graph, std::span<const OpIndex> sche
   return std::move(rescheduling).finish();
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

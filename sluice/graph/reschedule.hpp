@@ -25,7 +25,7 @@
 #include "sluice/base/result.hpp"
 #include "sluice/graph/graph.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 struct Rescheduled {
   Graph graph;
@@ -43,4 +43,4 @@ bool updates_may_run_last(const Graph& graph);
 // kBadInput where an index is none of an op.
 Result<Rescheduled> reschedule(const Graph& graph, std::span<const OpIndex> schedule);
 
-}  // namespace sluice
+}  // namespace sluice::graph

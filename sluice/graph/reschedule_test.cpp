@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 using Slots = std::vector<OpIndex>;
@@ -27,4 +27,4 @@ TEST(Reschedule, RefusesAnOpThatThereIsNot) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::graph

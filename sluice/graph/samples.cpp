@@ -2,7 +2,7 @@
 
 #include "sluice/graph/op_traits.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 bool is_of_parameter(Role role) { return is_persistent(role) || role == Role::kGradient; }
@@ -43,4 +43,4 @@ bool separable(const Graph& graph, const Op& op) {
   return all;
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

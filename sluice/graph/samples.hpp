@@ -3,7 +3,7 @@
 
 #include "sluice/graph/graph.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 // The batch of the step: the first extent of its first input.
 std::int64_t batch_of(const Graph& graph);
@@ -16,4 +16,4 @@ bool has_samples(const Tensor& tensor, std::int64_t batch);
 // like a batch. For kBatchNorm and kBatchNormBackward it says whether their parts are separable (split_batch_norm.hpp).
 bool separable(const Graph& graph, const Op& op);
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -6,7 +6,7 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/base/hash.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 void SparseMatrix::add_term(std::int64_t column, float value) {
   column_of.push_back(column);
@@ -54,4 +54,4 @@ std::string SharedMatrix::digest() const {
   return hasher.hex();
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

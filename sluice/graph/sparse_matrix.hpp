@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace sluice {
+namespace sluice::graph {
 
 struct SparseMatrix {
   std::int64_t columns = 0;
@@ -45,4 +45,4 @@ class SharedMatrix {
   std::shared_ptr<const SparseMatrix> matrix_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 // [1 0 2]
@@ -57,4 +57,4 @@ TEST(SharedMatrix, IsEqualByItsNumbers) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -1,6 +1,6 @@
 #include "sluice/graph/summary.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 double count(const Shape& shape) { return static_cast<double>(element_count(shape)); }
@@ -70,4 +70,4 @@ GraphSummary summarize(const Graph& graph) {
   return summary;
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -5,7 +5,7 @@
 
 #include "sluice/graph/graph.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 struct GraphSummary {
   OpIndex ops = 0;
@@ -22,4 +22,4 @@ GraphSummary summarize(const Graph& graph);
 // part of an LSTM cell), forward and backward.
 double flops(const Graph& graph, const Op& op);
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -5,7 +5,7 @@
 #include "sluice/graph/autodiff/autodiff.hpp"
 #include "sluice/graph/builder/builder.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 Graph forward_graph() {
@@ -42,4 +42,4 @@ TEST(Summary, CountsBackwardWorkWithoutTheImagesGradient) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::graph

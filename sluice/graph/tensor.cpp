@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 std::string rows_text(const Interval<std::int64_t>& rows) { return fmt::format("[{}:{}]", rows.begin, rows.end); }
@@ -45,4 +45,4 @@ TensorPart part_beside(const Tensor& source, std::string_view suffix) {
   return part;
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

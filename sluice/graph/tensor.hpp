@@ -10,7 +10,7 @@
 #include "sluice/base/interval.hpp"
 #include "sluice/base/units.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 using TensorId = std::int32_t;
 using Shape = std::vector<std::int64_t>;
@@ -108,4 +108,4 @@ void name_beside(Tensor& tensor, const std::string& whole, const Tensor& source)
 // Of a tensor that is called as `source` and then `suffix`: "x[0:16].cast" is a part of "x.cast".
 TensorPart part_beside(const Tensor& source, std::string_view suffix);
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -8,7 +8,7 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/graph/op_traits.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 class Numbering {
@@ -146,4 +146,4 @@ std::vector<Repetition> repetitions(const Graph& graph) {
   return found;
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

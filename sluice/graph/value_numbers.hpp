@@ -20,7 +20,7 @@
 
 #include "sluice/graph/graph.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 inline constexpr OpIndex kBeforeTheStep = -1;
 
@@ -57,4 +57,4 @@ struct Repetition {
 // In the graph's order. Any of them may be left out, or all.
 std::vector<Repetition> repetitions(const Graph& graph);
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -8,7 +8,7 @@
 #include "sluice/graph/op_traits.hpp"
 #include "sluice/testing/random/random_graph.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 using ::testing::IsEmpty;
@@ -156,4 +156,4 @@ TEST(ValueNumbers, EveryRepetitionIsOfAnEarlierOpOfItsKind) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -13,7 +13,7 @@
 #include "sluice/graph/reschedule.hpp"
 #include "sluice/kernels/ranks.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 
 // Where a step's input op gets its data. Called on the compute lane, once a batch.
 class InputSource {
@@ -25,7 +25,7 @@ class InputSource {
 };
 
 // Which of all batches an input op gives in a step: steps take one, or as many as the op says (op.hpp).
-constexpr std::int64_t batch_of(const Attributes& input, std::int64_t step) {
+constexpr std::int64_t batch_of(const graph::Attributes& input, std::int64_t step) {
   return input.out_end == 0 ? step : step * input.out_end + input.out_begin;
 }
 
@@ -38,31 +38,31 @@ struct StepContext {
 };
 
 // Of an update.
-double learning_rate_of(const Attributes& update, const StepContext& context);
+double learning_rate_of(const graph::Attributes& update, const StepContext& context);
 
 // The random numbers of a dropout: a rank's batch follows that of the rank before.
-std::uint64_t stream_of_dropout(const Attributes& dropout, const StepContext& context);
+std::uint64_t stream_of_dropout(const graph::Attributes& dropout, const StepContext& context);
 
 // An executable graph with its kernels. Thread safety: one caller at a time for each processor that ops run on.
 class CompiledGraph {
  public:
   virtual ~CompiledGraph() = default;
 
-  virtual const Graph& graph() const = 0;  // the executable graph
+  virtual const graph::Graph& graph() const = 0;  // the executable graph
 
   // Runs one op. `operands` are inputs then outputs in the op's order; pointers are aligned to 64 bytes, equal where
   // the op names the same tensor twice. Results depend only on operand bytes, the context and the op's implementation
   // and processor, which stands for a number of threads.
-  virtual Status run(OpIndex op, std::span<void* const> operands, const StepContext& context) = 0;
+  virtual Status run(graph::OpIndex op, std::span<void* const> operands, const StepContext& context) = 0;
 
   // The kernels of this graph for its ops in another order, by other implementations and on other processors (as
   // graph/reschedule.hpp and choose.hpp make `step`); the op of slot k is step.graph.op(k). Needs this object no
   // longer.
-  virtual std::unique_ptr<CompiledGraph> rescheduled(const Rescheduled& step) const;
+  virtual std::unique_ptr<CompiledGraph> rescheduled(const graph::Rescheduled& step) const;
 
   // Converts between a tensor's executable layout and row-major fp32 (checkpoints, initial values, hashes). Exact.
-  virtual void to_plain(TensorId tensor, const void* stored, std::span<float> plain) = 0;
-  virtual void from_plain(TensorId tensor, std::span<const float> plain, void* stored) = 0;
+  virtual void to_plain(graph::TensorId tensor, const void* stored, std::span<float> plain) = 0;
+  virtual void from_plain(graph::TensorId tensor, std::span<const float> plain, void* stored) = 0;
 
   // Lets the kernels use host memory in place, as long as what is returned lives. kOutOfSpace where it cannot be pinned.
   virtual Result<std::shared_ptr<void>> share(std::span<std::byte> /*host_memory*/) { return std::shared_ptr<void>(); }
@@ -73,15 +73,18 @@ class Backend {
   virtual ~Backend() = default;
   virtual std::string name() const = 0;
   // `threads` by processor. The graph's ops are the main one's; the others run them where a plan says so.
-  virtual Result<std::unique_ptr<CompiledGraph>> compile(const Graph& logical, const std::vector<int>& threads) = 0;
-  Result<std::unique_ptr<CompiledGraph>> compile(const Graph& logical, int threads) {
+  virtual Result<std::unique_ptr<CompiledGraph>> compile(const graph::Graph& logical,
+                                                         const std::vector<int>& threads) = 0;
+  Result<std::unique_ptr<CompiledGraph>> compile(const graph::Graph& logical, int threads) {
     return compile(logical, std::vector{threads});
   }
 
   // Whether this backend has a kernel for an op of a graph that another one has lowered, with the operands as they lie.
-  virtual bool takes_over(const Graph& /*executable*/, const Op& /*op*/) const { return false; }
+  virtual bool takes_over(const graph::Graph& /*executable*/, const graph::Op& /*op*/) const { return false; }
   // Kernels for the ops of such a graph that it takes over; nullptr where that is none of any graph.
-  virtual std::unique_ptr<CompiledGraph> kernels_for(const Graph& /*executable*/, int /*threads*/) { return nullptr; }
+  virtual std::unique_ptr<CompiledGraph> kernels_for(const graph::Graph& /*executable*/, int /*threads*/) {
+    return nullptr;
+  }
 };
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -7,7 +7,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace sluice {
+namespace sluice::kernels {
 
 struct BFloat16 {
   std::uint16_t bits = 0;
@@ -21,4 +21,4 @@ constexpr BFloat16 to_bf16(float value) {
   return {static_cast<std::uint16_t>((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16)};
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 TEST(BFloat16, WidensAndRoundsBackEveryValue) {
@@ -29,4 +29,4 @@ TEST(BFloat16, RoundsToTheNearestTiesToEven) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -1,6 +1,6 @@
 #include "sluice/kernels/compute_threads.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 
 RunTogether on_compute_threads(int threads) {
   return [threads](std::int64_t count, const std::function<void(std::int64_t)>& body) {
@@ -9,4 +9,4 @@ RunTogether on_compute_threads(int threads) {
   };
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

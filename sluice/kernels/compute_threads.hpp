@@ -3,9 +3,9 @@
 
 #include "sluice/base/threads/run_together.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 
 // On `threads` threads of the caller's OpenMP team.
 RunTogether on_compute_threads(int threads);
 
-}  // namespace sluice
+}  // namespace sluice::kernels

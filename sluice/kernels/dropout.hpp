@@ -13,7 +13,7 @@
 
 #include "sluice/base/random.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 
 class DropoutDraws {
  public:
@@ -45,4 +45,4 @@ class DropoutDraws {
   float scale_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 constexpr std::uint64_t kElements = 100'000;
@@ -41,4 +41,4 @@ TEST(DropoutDraws, NeighboursAreIndependent) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::kernels

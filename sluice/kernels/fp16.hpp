@@ -7,7 +7,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace sluice {
+namespace sluice::kernels {
 
 struct Float16 {
   std::uint16_t bits = 0;
@@ -38,4 +38,4 @@ constexpr Float16 to_fp16(float value) {
   return {static_cast<std::uint16_t>(sign | (magnitude >= 0x47800000U ? infinite : finite))};
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 TEST(Float16Test, WidensAndRoundsBackEveryValue) {
@@ -42,4 +42,4 @@ TEST(Float16Test, RoundsToTheNearestTiesToEven) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -11,7 +11,7 @@
 #include "sluice/base/result.hpp"
 #include "sluice/base/units.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 
 // One for each kind of op that waits for other ranks, as ops of different kinds may run on different processors; and one for
 // what is said between steps.
@@ -47,4 +47,4 @@ constexpr Bytes bytes_of_part(Bytes total, Bytes part_bytes, int k) {
   return left < 0 ? 0 : left < part_bytes ? left : part_bytes;
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

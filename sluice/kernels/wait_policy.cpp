@@ -16,7 +16,7 @@
 #include "sluice/base/parse.hpp"
 #include "sluice/base/threads/cpu_affinity.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 constexpr std::chrono::milliseconds kPeriod(25);
@@ -163,4 +163,4 @@ void WaitPolicy::run(const std::stop_token& stop) {
   }
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -21,7 +21,7 @@
 
 #include "sluice/base/units.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 
 // While one exists, whatever waits in libgomp (barriers, the dock between parallel regions) spins only for microseconds
 // and then sleeps in the kernel. libgomp waits in this way when it keeps more threads than there are processors, so
@@ -111,4 +111,4 @@ class WaitPolicy {
   std::jthread thread_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -13,7 +13,7 @@
 #include <string>
 #include <thread>
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 constexpr Seconds kReading = 0.025;
@@ -168,4 +168,4 @@ TEST(WaitPolicy, IsOneForTheProcess) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::kernels

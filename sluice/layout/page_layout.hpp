@@ -9,13 +9,13 @@
 #include "sluice/base/id_vector.hpp"
 #include "sluice/graph/liveness.hpp"
 
-namespace sluice {
+namespace sluice::layout {
 
 inline constexpr Bytes kUnplaced = -1;
 
 struct PageLayout {
-  IdVector<TensorId, Bytes> offsets;  // kUnplaced: no bytes, or no op uses it
-  Bytes bytes = 0;                    // one past the highest byte of any tensor
+  IdVector<graph::TensorId, Bytes> offsets;  // kUnplaced: no bytes, or no op uses it
+  Bytes bytes = 0;                           // one past the highest byte of any tensor
 };
 
 // The layout by a framework's allocator that knows neither lifetimes nor layers (TensorFlow's BFC in spirit):
@@ -24,12 +24,13 @@ struct PageLayout {
 //     after it;
 //   - ranges come from a best-fit heap in units of 64 bytes (best_fit_heap.hpp).
 // So small and large, short- and long-lived tensors are mixed on pages. O(n log n) in tensors. Thread-safe.
-PageLayout allocation_order_layout(const Graph& graph, const Liveness& liveness);
+PageLayout allocation_order_layout(const graph::Graph& graph, const graph::Liveness& liveness);
 
 // The pages a tensor touches: [first, one past last). Empty when it is not placed.
-Interval<std::int64_t> pages_of(const PageLayout& layout, const Graph& graph, TensorId tensor, Bytes page_bytes);
+Interval<std::int64_t> pages_of(const PageLayout& layout, const graph::Graph& graph, graph::TensorId tensor,
+                                Bytes page_bytes);
 
 // Pages of the whole layout.
 std::int64_t page_count(const PageLayout& layout, Bytes page_bytes);
 
-}  // namespace sluice
+}  // namespace sluice::layout

@@ -5,14 +5,14 @@
 #include "sluice/memory/space/best_fit_heap.hpp"
 #include "sluice/testing/tiny_step.hpp"
 
-namespace sluice {
+namespace sluice::layout {
 namespace {
 
 using testing::add_tiny_op;
 using testing::add_tiny_tensor;
 
 TEST(BestFitHeap, TakesTheTightestFreedRange) {
-  BestFitHeap heap;
+  memory::BestFitHeap heap;
   const Bytes large = heap.allocate(1024);
   heap.allocate(64);
   const Bytes small = heap.allocate(256);
@@ -26,7 +26,7 @@ TEST(BestFitHeap, TakesTheTightestFreedRange) {
 }
 
 TEST(BestFitHeap, MergesFreedNeighboursAndGrowsThroughTheLastOne) {
-  BestFitHeap heap;
+  memory::BestFitHeap heap;
   const Bytes a = heap.allocate(100);  // takes 128
   const Bytes b = heap.allocate(128);
   const Bytes c = heap.allocate(128);
@@ -43,18 +43,18 @@ TEST(BestFitHeap, MergesFreedNeighboursAndGrowsThroughTheLastOne) {
 
 // w is persistent; op 0 makes x and y, op 1 reads x and makes z, op 2 reads y and z and makes t.
 TEST(PageLayout, AllocationOrderPutsPersistentTensorsFirstAndReusesWhatWasFreed) {
-  Graph graph;
-  const TensorId x = add_tiny_tensor(graph, "x", Role::kActivation, 640);
-  const TensorId y = add_tiny_tensor(graph, "y", Role::kActivation, 100);
-  const TensorId w = add_tiny_tensor(graph, "w", Role::kParameter, 5000);
-  const TensorId z = add_tiny_tensor(graph, "z", Role::kActivation, 640);
-  const TensorId t = add_tiny_tensor(graph, "t", Role::kActivation, 600);
-  const TensorId unused = add_tiny_tensor(graph, "unused", Role::kActivation, 64);
-  add_tiny_op(graph, "0", {w}, {x, y});
-  add_tiny_op(graph, "1", {x}, {z});
-  add_tiny_op(graph, "2", {y, z}, {t});
-  const PageLayout layout = allocation_order_layout(graph, analyze_liveness(graph));
-  const auto offset = [&](TensorId id) { return layout.offsets[id]; };
+  graph::Graph graph;
+  const graph::TensorId x = testing::add_tiny_tensor(graph, "x", graph::Role::kActivation, 640);
+  const graph::TensorId y = testing::add_tiny_tensor(graph, "y", graph::Role::kActivation, 100);
+  const graph::TensorId w = testing::add_tiny_tensor(graph, "w", graph::Role::kParameter, 5000);
+  const graph::TensorId z = testing::add_tiny_tensor(graph, "z", graph::Role::kActivation, 640);
+  const graph::TensorId t = testing::add_tiny_tensor(graph, "t", graph::Role::kActivation, 600);
+  const graph::TensorId unused = testing::add_tiny_tensor(graph, "unused", graph::Role::kActivation, 64);
+  testing::add_tiny_op(graph, "0", {w}, {x, y});
+  testing::add_tiny_op(graph, "1", {x}, {z});
+  testing::add_tiny_op(graph, "2", {y, z}, {t});
+  const PageLayout layout = allocation_order_layout(graph, graph::analyze_liveness(graph));
+  const auto offset = [&](graph::TensorId id) { return layout.offsets[id]; };
   EXPECT_EQ(offset(w), 0);
   EXPECT_EQ(offset(x), 5056);
   EXPECT_EQ(offset(y), 5056 + 640);
@@ -65,10 +65,10 @@ TEST(PageLayout, AllocationOrderPutsPersistentTensorsFirstAndReusesWhatWasFreed)
 }
 
 TEST(PageLayout, PagesAreThoseThatATensorTouches) {
-  Graph graph;
-  add_tiny_tensor(graph, "inside", Role::kActivation, 100);
-  add_tiny_tensor(graph, "across", Role::kActivation, 5000);
-  add_tiny_tensor(graph, "nowhere", Role::kActivation, 64);
+  graph::Graph graph;
+  testing::add_tiny_tensor(graph, "inside", graph::Role::kActivation, 100);
+  testing::add_tiny_tensor(graph, "across", graph::Role::kActivation, 5000);
+  testing::add_tiny_tensor(graph, "nowhere", graph::Role::kActivation, 64);
   const PageLayout layout{.offsets = {4096, 4196, kUnplaced}, .bytes = 9196};
   EXPECT_EQ(pages_of(layout, graph, 0, 4096), (Interval<std::int64_t>{1, 2}));
   EXPECT_EQ(pages_of(layout, graph, 1, 4096), (Interval<std::int64_t>{1, 3}));
@@ -78,4 +78,4 @@ TEST(PageLayout, PagesAreThoseThatATensorTouches) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::layout

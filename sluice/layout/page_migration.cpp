@@ -5,7 +5,7 @@
 #include "sluice/base/id_vector.hpp"
 #include "sluice/layout/reorganize.hpp"
 
-namespace sluice {
+namespace sluice::layout {
 namespace {
 
 using PageIndex = std::int64_t;
@@ -47,7 +47,8 @@ class TouchOrder {
 
 class PageSimulation {
  public:
-  PageSimulation(const Graph& graph, const Liveness& liveness, const PageLayout& layout, const PageSystem& system)
+  PageSimulation(const graph::Graph& graph, const graph::Liveness& liveness, const PageLayout& layout,
+                 const PageSystem& system)
       : graph_(graph),
         liveness_(liveness),
         layout_(layout),
@@ -56,8 +57,8 @@ class PageSimulation {
         freed_(system.freed),
         pages_(page_count(layout, system.page_bytes)),
         fast_(page_count(layout, system.page_bytes)) {
-    for (TensorId id = 0; id < graph.tensor_count(); ++id) {
-      if (is_persistent(graph.tensor(id).role)) begin_life(id);
+    for (graph::TensorId id = 0; id < graph.tensor_count(); ++id) {
+      if (graph::is_persistent(graph.tensor(id).role)) begin_life(id);
     }
     for (Page& page : pages_) page.holds_data = page.live_tensors > 0;
   }
@@ -65,8 +66,8 @@ class PageSimulation {
   Status run_step() {
     traffic_ = {};
     for (std::size_t span = 0; span < liveness_.spans.size(); ++span) {
-      const Interval<OpIndex> ops = liveness_.spans[span].ops;
-      for (OpIndex op = ops.begin; op < ops.end; ++op) SLUICE_RETURN_IF_ERROR(run_op(op));
+      const Interval<graph::OpIndex> ops = liveness_.spans[span].ops;
+      for (graph::OpIndex op = ops.begin; op < ops.end; ++op) SLUICE_RETURN_IF_ERROR(run_op(op));
       leave_behind(liveness_.spans[(span + 1) % liveness_.spans.size()].ops);
     }
     return {};
@@ -83,16 +84,16 @@ class PageSimulation {
   };
 
   template <typename Visit>
-  void for_pages(TensorId id, const Visit& visit) {
+  void for_pages(graph::TensorId id, const Visit& visit) {
     const Interval<PageIndex> pages = pages_of(layout_, graph_, id, page_bytes_);
     for (PageIndex page = pages.begin; page < pages.end; ++page) visit(page);
   }
 
-  void begin_life(TensorId id) {
+  void begin_life(graph::TensorId id) {
     for_pages(id, [&](PageIndex page) { ++pages_[page].live_tensors; });
   }
 
-  void end_life(TensorId id) {
+  void end_life(graph::TensorId id) {
     for_pages(id, [&](PageIndex index) {
       Page& page = pages_[index];
       if (--page.live_tensors > 0 || freed_ == FreedData::kUnknown) return;
@@ -112,27 +113,27 @@ class PageSimulation {
     traffic_.out += page_bytes_;
   }
 
-  Status run_op(OpIndex op) {
-    const std::vector<TensorId> operands = distinct_operands(graph_.op(op));
-    const auto transient = [&](TensorId id) { return !is_persistent(graph_.tensor(id).role); };
-    const auto range = [&](TensorId id) { return liveness_.ranges[id]; };
+  Status run_op(graph::OpIndex op) {
+    const std::vector<graph::TensorId> operands = graph::distinct_operands(graph_.op(op));
+    const auto transient = [&](graph::TensorId id) { return !graph::is_persistent(graph_.tensor(id).role); };
+    const auto range = [&](graph::TensorId id) { return liveness_.ranges[id]; };
     mark_needed(operands);
-    for (const TensorId id : operands) {
+    for (const graph::TensorId id : operands) {
       if (transient(id) && range(id).begin == op) begin_life(id);
       bool fits = true;
       for_pages(id, [&](PageIndex page) { fits = fits && bring(page); });
       if (!fits) return too_small(op, operands);
     }
-    for (const TensorId id : operands) {
+    for (const graph::TensorId id : operands) {
       if (transient(id) && range(id).end == op + 1) end_life(id);
     }
     return {};
   }
 
   // Those in fast memory already become the ones touched last, so that none of them has to go for another.
-  void mark_needed(const std::vector<TensorId>& operands) {
+  void mark_needed(const std::vector<graph::TensorId>& operands) {
     ++moment_;
-    for (const TensorId id : operands) {
+    for (const graph::TensorId id : operands) {
       for_pages(id, [&](PageIndex page) {
         pages_[page].needed_at = moment_;
         if (!pages_[page].in_fast) return;
@@ -157,10 +158,10 @@ class PageSimulation {
     return true;
   }
 
-  void leave_behind(Interval<OpIndex> next_ops) {
+  void leave_behind(Interval<graph::OpIndex> next_ops) {
     ++moment_;
-    for (OpIndex op = next_ops.begin; op < next_ops.end; ++op) {
-      for (const TensorId id : distinct_operands(graph_.op(op))) {
+    for (graph::OpIndex op = next_ops.begin; op < next_ops.end; ++op) {
+      for (const graph::TensorId id : graph::distinct_operands(graph_.op(op))) {
         for_pages(id, [&](PageIndex page) { pages_[page].needed_at = moment_; });
       }
     }
@@ -171,17 +172,17 @@ class PageSimulation {
     }
   }
 
-  Error too_small(OpIndex op, const std::vector<TensorId>& operands) {
+  Error too_small(graph::OpIndex op, const std::vector<graph::TensorId>& operands) {
     Bytes bytes = 0;
-    for (const TensorId id : operands) for_pages(id, [&](PageIndex) { bytes += page_bytes_; });
+    for (const graph::TensorId id : operands) for_pages(id, [&](PageIndex) { bytes += page_bytes_; });
     return {ErrorCode::kInfeasible,
             fmt::format("op {} '{}' touches {} of pages and fast memory holds {}: simulate with more", op,
                         graph_.op(op).name, format_bytes(bytes), format_bytes(budget_pages_ * page_bytes_)),
             bytes, budget_pages_ * page_bytes_};
   }
 
-  const Graph& graph_;
-  const Liveness& liveness_;
+  const graph::Graph& graph_;
+  const graph::Liveness& liveness_;
   const PageLayout& layout_;
   Bytes page_bytes_;
   PageIndex budget_pages_;
@@ -194,17 +195,17 @@ class PageSimulation {
 
 }  // namespace
 
-Result<PageTraffic> simulate_page_migration(const Graph& graph, const Liveness& liveness, const PageLayout& layout,
-                                            const PageSystem& system) {
+Result<PageTraffic> simulate_page_migration(const graph::Graph& graph, const graph::Liveness& liveness,
+                                            const PageLayout& layout, const PageSystem& system) {
   PageSimulation simulation(graph, liveness, layout, system);
   constexpr int kSteps = 2;  // the first one finds all persistent tensors in slow memory
   for (int step = 0; step < kSteps; ++step) SLUICE_RETURN_IF_ERROR(simulation.run_step());
   return simulation.traffic();
 }
 
-Result<PageMigrationComparison> compare_page_migration(const Graph& graph, const Liveness& liveness,
-                                                       std::span<const TensorAccesses> accesses, Bytes fast_budget,
-                                                       Bytes page_bytes) {
+Result<PageMigrationComparison> compare_page_migration(const graph::Graph& graph, const graph::Liveness& liveness,
+                                                       std::span<const profile::TensorAccesses> accesses,
+                                                       Bytes fast_budget, Bytes page_bytes) {
   const PageLayout scattered = allocation_order_layout(graph, liveness);
   const PageLayout blocks = reorganized_layout(graph, liveness, accesses, {.page_bytes = page_bytes});
   const auto simulate = [&](const PageLayout& layout, FreedData freed) {
@@ -217,4 +218,4 @@ Result<PageMigrationComparison> compare_page_migration(const Graph& graph, const
   return result;
 }
 
-}  // namespace sluice
+}  // namespace sluice::layout

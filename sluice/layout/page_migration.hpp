@@ -21,7 +21,7 @@
 #include "sluice/layout/page_layout.hpp"
 #include "sluice/profile/access_profile.hpp"
 
-namespace sluice {
+namespace sluice::layout {
 
 struct PageTraffic {
   Bytes in = 0;   // slow to fast, a step
@@ -34,13 +34,13 @@ enum class FreedData { kUnknown, kKnown };
 
 struct PageSystem {
   Bytes fast_budget = 0;
-  Bytes page_bytes = kPageBytes;
+  Bytes page_bytes = profile::kPageBytes;
   FreedData freed = FreedData::kKnown;
 };
 
 // kInfeasible, naming op and bytes, when the pages of one op's operands exceed the fast budget.
-Result<PageTraffic> simulate_page_migration(const Graph& graph, const Liveness& liveness, const PageLayout& layout,
-                                            const PageSystem& system);
+Result<PageTraffic> simulate_page_migration(const graph::Graph& graph, const graph::Liveness& liveness,
+                                            const PageLayout& layout, const PageSystem& system);
 
 // The same step in three ways. The difference between the first two is what it is worth to know which data are dead.
 // The difference between the last two is what it is worth, beyond that, not to mix lives on a page. Reorganisation
@@ -52,8 +52,8 @@ struct PageMigrationComparison {
 };
 
 // `accesses` by TensorId, or empty (reorganize.hpp). page_bytes: a multiple of 4 KiB. Errors as above.
-Result<PageMigrationComparison> compare_page_migration(const Graph& graph, const Liveness& liveness,
-                                                       std::span<const TensorAccesses> accesses, Bytes fast_budget,
-                                                       Bytes page_bytes = kPageBytes);
+Result<PageMigrationComparison> compare_page_migration(const graph::Graph& graph, const graph::Liveness& liveness,
+                                                       std::span<const profile::TensorAccesses> accesses,
+                                                       Bytes fast_budget, Bytes page_bytes = profile::kPageBytes);
 
-}  // namespace sluice
+}  // namespace sluice::layout

@@ -6,7 +6,7 @@
 #include "sluice/models/model.hpp"
 #include "sluice/testing/tiny_step.hpp"
 
-namespace sluice {
+namespace sluice::layout {
 namespace {
 
 using testing::add_tiny_op;
@@ -17,21 +17,21 @@ using testing::add_tiny_tensor;
 //   op    0    1    2    3    4    5
 //         a    b    x    c    d    a read
 struct SixLayers {
-  enum : TensorId { kA, kB, kX, kC, kD };
-  Graph graph;
-  Liveness liveness;
+  enum : graph::TensorId { kA, kB, kX, kC, kD };
+  graph::Graph graph;
+  graph::Liveness liveness;
 
   SixLayers() {
     graph.layers = {"0", "1", "2", "3", "4", "5"};
-    add_tiny_tensor(graph, "a", Role::kActivation, 2048);
-    add_tiny_tensor(graph, "b", Role::kActivation, 1024);
-    add_tiny_tensor(graph, "x", Role::kActivation, 4096);
-    add_tiny_tensor(graph, "c", Role::kActivation, 1024);
-    add_tiny_tensor(graph, "d", Role::kActivation, 4096);
-    for (const TensorId made : {kA, kB, kX, kC, kD}) add_tiny_op(graph, "make", {}, {made});
-    add_tiny_op(graph, "use", {kA}, {});
-    for (OpIndex op = 0; op < graph.op_count(); ++op) graph.op(op).layer = op;
-    liveness = analyze_liveness(graph);
+    testing::add_tiny_tensor(graph, "a", graph::Role::kActivation, 2048);
+    testing::add_tiny_tensor(graph, "b", graph::Role::kActivation, 1024);
+    testing::add_tiny_tensor(graph, "x", graph::Role::kActivation, 4096);
+    testing::add_tiny_tensor(graph, "c", graph::Role::kActivation, 1024);
+    testing::add_tiny_tensor(graph, "d", graph::Role::kActivation, 4096);
+    for (const graph::TensorId made : {kA, kB, kX, kC, kD}) testing::add_tiny_op(graph, "make", {}, {made});
+    testing::add_tiny_op(graph, "use", {kA}, {});
+    for (graph::OpIndex op = 0; op < graph.op_count(); ++op) graph.op(op).layer = op;
+    liveness = graph::analyze_liveness(graph);
   }
 
   PageTraffic traffic(const PageLayout& layout, FreedData freed) const {
@@ -55,13 +55,13 @@ TEST(PageMigration, WithoutKnowingWhatIsFreedDeadDataMovesToo) {
 
 // One layer: p and q are made, r is scratch, then p and q are read.
 TEST(PageMigration, MovesThePageTouchedLongestAgoWhenRoomIsLacking) {
-  Graph graph;
+  graph::Graph graph;
   graph.layers = {"0"};
-  for (const char* name : {"p", "q", "r"}) add_tiny_tensor(graph, name, Role::kActivation, 4096);
-  for (const TensorId made : {0, 1, 2}) add_tiny_op(graph, "make", {}, {made});
-  add_tiny_op(graph, "use", {0}, {});
-  add_tiny_op(graph, "use", {1}, {});
-  const Liveness liveness = analyze_liveness(graph);
+  for (const char* name : {"p", "q", "r"}) testing::add_tiny_tensor(graph, name, graph::Role::kActivation, 4096);
+  for (const graph::TensorId made : {0, 1, 2}) testing::add_tiny_op(graph, "make", {}, {made});
+  testing::add_tiny_op(graph, "use", {0}, {});
+  testing::add_tiny_op(graph, "use", {1}, {});
+  const graph::Liveness liveness = graph::analyze_liveness(graph);
   const PageLayout layout{.offsets = {0, 4096, 8192}, .bytes = 12288};
   const auto traffic = [&](Bytes budget) {
     return simulate_page_migration(graph, liveness, layout, {.fast_budget = budget}).value();
@@ -72,15 +72,15 @@ TEST(PageMigration, MovesThePageTouchedLongestAgoWhenRoomIsLacking) {
 }
 
 TEST(PageMigration, PersistentTensorsMoveEveryStep) {
-  Graph graph;
+  graph::Graph graph;
   graph.layers = {"0", "1"};
-  const TensorId w = add_tiny_tensor(graph, "w", Role::kParameter, 10000);
-  const TensorId x = add_tiny_tensor(graph, "x", Role::kActivation, 64);
-  add_tiny_op(graph, "0", {w}, {});
-  add_tiny_op(graph, "1", {}, {x});
+  const graph::TensorId w = testing::add_tiny_tensor(graph, "w", graph::Role::kParameter, 10000);
+  const graph::TensorId x = testing::add_tiny_tensor(graph, "x", graph::Role::kActivation, 64);
+  testing::add_tiny_op(graph, "0", {w}, {});
+  testing::add_tiny_op(graph, "1", {}, {x});
   graph.op(1).layer = 1;
   const PageLayout layout{.offsets = {0, 12288}, .bytes = 12352};
-  const Liveness liveness = analyze_liveness(graph);
+  const graph::Liveness liveness = graph::analyze_liveness(graph);
   const auto traffic = simulate_page_migration(graph, liveness, layout, {.fast_budget = 16384}).value();
   EXPECT_EQ(traffic, (PageTraffic{12288, 12288}));
   const auto huge = simulate_page_migration(graph, liveness, layout, {.fast_budget = 2 * kMiB, .page_bytes = 2 * kMiB});
@@ -98,10 +98,10 @@ TEST(PageMigration, NamesTheOpThatDoesNotFit) {
 class PageMigrationOfNetworks : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(PageMigrationOfNetworks, MovesLessWhenReorganized) {
-  Graph graph = build_training_model(GetParam(), {.batch = 2}).value();
-  set_in_place_candidates(graph);
-  merge_in_place(graph);
-  const Liveness liveness = analyze_liveness(graph);
+  graph::Graph graph = models::build_training_model(GetParam(), {.batch = 2}).value();
+  graph::set_in_place_candidates(graph);
+  graph::merge_in_place(graph);
+  const graph::Liveness liveness = graph::analyze_liveness(graph);
   const Bytes all = allocation_order_layout(graph, liveness).bytes;
   const auto compared = compare_page_migration(graph, liveness, {}, all * 6 / 10).value();
   const auto shown = [](const PageTraffic& t) { return format_bytes(t.in) + " in, " + format_bytes(t.out) + " out"; };
@@ -121,4 +121,4 @@ INSTANTIATE_TEST_SUITE_P(Built, PageMigrationOfNetworks,
                          [](const auto& tested) { return std::string(tested.param); });
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::layout

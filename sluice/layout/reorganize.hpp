@@ -19,7 +19,7 @@
 #include "sluice/layout/page_layout.hpp"
 #include "sluice/profile/access_profile.hpp"
 
-namespace sluice {
+namespace sluice::layout {
 
 enum class BlockKind {
   kShortLived,  // of one layer
@@ -31,10 +31,10 @@ enum class BlockKind {
 // Tensors that lie together on pages of their own.
 struct TensorBlock {
   BlockKind kind = BlockKind::kAlone;
-  Interval<OpIndex> ops;          // from the first op that uses one of them to after the last; persistent: all
-  std::vector<TensorId> tensors;  // short-lived: by first use; long-lived: most accesses first
-  std::vector<Bytes> offsets;     // of each, from the block's begin: multiples of 64
-  Bytes bytes = 0;                // whole pages
+  Interval<graph::OpIndex> ops;          // from the first op that uses one of them to after the last; persistent: all
+  std::vector<graph::TensorId> tensors;  // short-lived: by first use; long-lived: most accesses first
+  std::vector<Bytes> offsets;            // of each, from the block's begin: multiples of 64
+  Bytes bytes = 0;                       // whole pages
 };
 
 // Tensors that are there before training starts.
@@ -44,23 +44,24 @@ enum class PersistentTensors {
 };
 
 struct ReorganizeOptions {
-  Bytes page_bytes = kPageBytes;  // a multiple of 4 KiB
+  Bytes page_bytes = profile::kPageBytes;  // a multiple of 4 KiB
   PersistentTensors persistent = PersistentTensors::kByLayersOfUse;
 };
 
 // Each tensor that has bytes and is used is in one block. `accesses` by TensorId, or empty: then the number of ops that
 // use a tensor stands for its accesses. O(n log n).
-std::vector<TensorBlock> reorganize(const Graph& graph, const Liveness& liveness,
-                                    std::span<const TensorAccesses> accesses, const ReorganizeOptions& options);
+std::vector<TensorBlock> reorganize(const graph::Graph& graph, const graph::Liveness& liveness,
+                                    std::span<const profile::TensorAccesses> accesses,
+                                    const ReorganizeOptions& options);
 
 // The layer spans whose ops use a tensor, ascending.
-std::vector<int> spans_of_use(const Liveness& liveness, TensorId tensor);
+std::vector<int> spans_of_use(const graph::Liveness& liveness, graph::TensorId tensor);
 
 // Blocks in virtual memory: a region at offset 0 that the short-lived blocks of all layers use in turn (§IV-C), the
 // other blocks above it, sharing pages only with blocks that are never live with them. O(n^2) in blocks at worst.
-PageLayout block_layout(const Graph& graph, std::span<const TensorBlock> blocks);
+PageLayout block_layout(const graph::Graph& graph, std::span<const TensorBlock> blocks);
 
-PageLayout reorganized_layout(const Graph& graph, const Liveness& liveness, std::span<const TensorAccesses> accesses,
-                              const ReorganizeOptions& options);
+PageLayout reorganized_layout(const graph::Graph& graph, const graph::Liveness& liveness,
+                              std::span<const profile::TensorAccesses> accesses, const ReorganizeOptions& options);
 
-}  // namespace sluice
+}  // namespace sluice::layout

@@ -9,7 +9,7 @@
 #include "sluice/testing/small_models.hpp"
 #include "sluice/testing/tiny_step.hpp"
 
-namespace sluice {
+namespace sluice::layout {
 namespace {
 
 using testing::add_tiny_op;
@@ -26,38 +26,39 @@ using testing::add_tiny_tensor;
 //   w, scale     r                           w     w      persistent, used in layers 0 and 2
 //   momentum                                 w            persistent, used in layer 2
 struct ThreeLayers {
-  Graph graph;
-  TensorId image = add_tiny_tensor(graph, "image", Role::kInput, 64);
-  TensorId cold = add_tiny_tensor(graph, "cold", Role::kActivation, 300);
-  TensorId hot = add_tiny_tensor(graph, "hot", Role::kActivation, 200);
-  TensorId late = add_tiny_tensor(graph, "late", Role::kActivation, 100);
-  TensorId mid = add_tiny_tensor(graph, "mid", Role::kActivation, 100);
-  TensorId s0 = add_tiny_tensor(graph, "s0", Role::kActivation, 5000);
-  TensorId s1 = add_tiny_tensor(graph, "s1", Role::kActivation, 100);
-  TensorId t = add_tiny_tensor(graph, "t", Role::kActivation, 100);
-  TensorId w = add_tiny_tensor(graph, "w", Role::kParameter, 100);
-  TensorId scale = add_tiny_tensor(graph, "scale", Role::kParameter, 100);
-  TensorId momentum = add_tiny_tensor(graph, "momentum", Role::kOptimizerState, 100);
-  Liveness liveness;
+  graph::Graph graph;
+  graph::TensorId image = testing::add_tiny_tensor(graph, "image", graph::Role::kInput, 64);
+  graph::TensorId cold = testing::add_tiny_tensor(graph, "cold", graph::Role::kActivation, 300);
+  graph::TensorId hot = testing::add_tiny_tensor(graph, "hot", graph::Role::kActivation, 200);
+  graph::TensorId late = testing::add_tiny_tensor(graph, "late", graph::Role::kActivation, 100);
+  graph::TensorId mid = testing::add_tiny_tensor(graph, "mid", graph::Role::kActivation, 100);
+  graph::TensorId s0 = testing::add_tiny_tensor(graph, "s0", graph::Role::kActivation, 5000);
+  graph::TensorId s1 = testing::add_tiny_tensor(graph, "s1", graph::Role::kActivation, 100);
+  graph::TensorId t = testing::add_tiny_tensor(graph, "t", graph::Role::kActivation, 100);
+  graph::TensorId w = testing::add_tiny_tensor(graph, "w", graph::Role::kParameter, 100);
+  graph::TensorId scale = testing::add_tiny_tensor(graph, "scale", graph::Role::kParameter, 100);
+  graph::TensorId momentum = testing::add_tiny_tensor(graph, "momentum", graph::Role::kOptimizerState, 100);
+  graph::Liveness liveness;
 
   ThreeLayers() {
     graph.layers = {"0", "1", "2"};
-    add_tiny_op(graph, "0", {w, scale, image}, {cold, hot, s0});
-    add_tiny_op(graph, "1", {s0}, {late});
-    add_tiny_op(graph, "2", {hot, cold}, {mid, s1, t});
-    add_tiny_op(graph, "3", {hot, s1, t}, {});
-    add_tiny_op(graph, "4", {late, mid, w, momentum}, {w, momentum});
-    add_tiny_op(graph, "5", {cold, hot, scale}, {scale});
-    for (OpIndex op = 0; op < graph.op_count(); ++op) graph.op(op).layer = op / 2;
-    liveness = analyze_liveness(graph);
+    testing::add_tiny_op(graph, "0", {w, scale, image}, {cold, hot, s0});
+    testing::add_tiny_op(graph, "1", {s0}, {late});
+    testing::add_tiny_op(graph, "2", {hot, cold}, {mid, s1, t});
+    testing::add_tiny_op(graph, "3", {hot, s1, t}, {});
+    testing::add_tiny_op(graph, "4", {late, mid, w, momentum}, {w, momentum});
+    testing::add_tiny_op(graph, "5", {cold, hot, scale}, {scale});
+    for (graph::OpIndex op = 0; op < graph.op_count(); ++op) graph.op(op).layer = op / 2;
+    liveness = graph::analyze_liveness(graph);
   }
 
-  std::vector<TensorBlock> blocks(PersistentTensors persistent, std::span<const TensorAccesses> accesses = {}) const {
+  std::vector<TensorBlock> blocks(PersistentTensors persistent,
+                                  std::span<const profile::TensorAccesses> accesses = {}) const {
     return reorganize(graph, liveness, accesses, {.persistent = persistent});
   }
 };
 
-const TensorBlock& block_of(const std::vector<TensorBlock>& blocks, TensorId id) {
+const TensorBlock& block_of(const std::vector<TensorBlock>& blocks, graph::TensorId id) {
   const auto holds = [&](const TensorBlock& block) {
     return std::find(block.tensors.begin(), block.tensors.end(), id) != block.tensors.end();
   };
@@ -70,8 +71,8 @@ const TensorBlock& block_of(const std::vector<TensorBlock>& blocks, TensorId id)
 TEST(Reorganize, ShortLivedTensorsOfALayerShareAndThoseOfTwoLayersDoNot) {
   const ThreeLayers step;
   const auto blocks = step.blocks(PersistentTensors::kAlone);
-  EXPECT_EQ(block_of(blocks, step.s0).tensors, (std::vector<TensorId>{step.s0}));
-  EXPECT_EQ(block_of(blocks, step.s1).tensors, (std::vector<TensorId>{step.s1, step.t}));
+  EXPECT_EQ(block_of(blocks, step.s0).tensors, (std::vector<graph::TensorId>{step.s0}));
+  EXPECT_EQ(block_of(blocks, step.s1).tensors, (std::vector<graph::TensorId>{step.s1, step.t}));
   EXPECT_EQ(block_of(blocks, step.s1).kind, BlockKind::kShortLived);
   EXPECT_EQ(block_of(blocks, step.s1).offsets, (std::vector<Bytes>{0, 128}));
   EXPECT_EQ(block_of(blocks, step.s0).bytes, 8192);
@@ -82,29 +83,29 @@ TEST(Reorganize, LongLivedTensorsOfTheSameLayersLieByDescendingAccesses) {
   const auto blocks = step.blocks(PersistentTensors::kAlone);
   const TensorBlock& block = block_of(blocks, step.cold);
   EXPECT_EQ(block.kind, BlockKind::kLongLived);
-  EXPECT_EQ(block.tensors, (std::vector<TensorId>{step.hot, step.cold, step.late})) << "by ops that use them";
+  EXPECT_EQ(block.tensors, (std::vector<graph::TensorId>{step.hot, step.cold, step.late})) << "by ops that use them";
   EXPECT_EQ(block.offsets, (std::vector<Bytes>{0, 256, 576}));
-  EXPECT_EQ(block.ops, (Interval<OpIndex>{0, 6}));
+  EXPECT_EQ(block.ops, (Interval<graph::OpIndex>{0, 6}));
   EXPECT_EQ(block.bytes, 4096);
-  EXPECT_EQ(block_of(blocks, step.mid).tensors, (std::vector<TensorId>{step.mid})) << "lives in other layers";
+  EXPECT_EQ(block_of(blocks, step.mid).tensors, (std::vector<graph::TensorId>{step.mid})) << "lives in other layers";
 
-  std::vector<TensorAccesses> accesses(step.graph.tensors().size());
+  std::vector<profile::TensorAccesses> accesses(step.graph.tensors().size());
   accesses[static_cast<std::size_t>(step.late)].per_page = 7;
   accesses[static_cast<std::size_t>(step.cold)].per_page = 5;
   const auto measured = step.blocks(PersistentTensors::kAlone, accesses);
-  EXPECT_EQ(block_of(measured, step.cold).tensors, (std::vector<TensorId>{step.late, step.cold, step.hot}));
+  EXPECT_EQ(block_of(measured, step.cold).tensors, (std::vector<graph::TensorId>{step.late, step.cold, step.hot}));
 }
 
 TEST(Reorganize, WhatIsThereBeforeTrainingIsAloneOrSharesByLayersOfUse) {
   const ThreeLayers step;
   const auto alone = step.blocks(PersistentTensors::kAlone);
-  for (const TensorId id : {step.image, step.w, step.scale, step.momentum}) {
-    EXPECT_EQ(block_of(alone, id).tensors, (std::vector<TensorId>{id}));
+  for (const graph::TensorId id : {step.image, step.w, step.scale, step.momentum}) {
+    EXPECT_EQ(block_of(alone, id).tensors, (std::vector<graph::TensorId>{id}));
     EXPECT_EQ(block_of(alone, id).kind, BlockKind::kAlone);
   }
   const auto shared = step.blocks(PersistentTensors::kByLayersOfUse);
-  EXPECT_EQ(block_of(shared, step.w).tensors, (std::vector<TensorId>{step.w, step.scale}));
-  EXPECT_EQ(block_of(shared, step.momentum).tensors, (std::vector<TensorId>{step.momentum}));
+  EXPECT_EQ(block_of(shared, step.w).tensors, (std::vector<graph::TensorId>{step.w, step.scale}));
+  EXPECT_EQ(block_of(shared, step.momentum).tensors, (std::vector<graph::TensorId>{step.momentum}));
   EXPECT_EQ(block_of(shared, step.image).kind, BlockKind::kAlone);
 }
 
@@ -114,44 +115,45 @@ TEST(Reorganize, TheLayoutKeepsARegionForShortLivedTensors) {
   EXPECT_EQ(layout.offsets[step.s0], 0);
   EXPECT_EQ(layout.offsets[step.s1], 0) << "layers take turns";
   EXPECT_EQ(layout.offsets[step.t], 128);
-  for (const TensorId id : {step.hot, step.mid, step.w, step.image}) {
+  for (const graph::TensorId id : {step.hot, step.mid, step.w, step.image}) {
     EXPECT_GE(layout.offsets[id], 8192);
   }
 }
 
-Graph small_executable(const ModelEntry& entry) {
-  Graph graph = build_training_model(entry.name, small_options(entry)).value();
-  set_in_place_candidates(graph);
-  merge_in_place(graph);
+graph::Graph small_executable(const models::ModelEntry& entry) {
+  graph::Graph graph = models::build_training_model(entry.name, testing::small_options(entry)).value();
+  graph::set_in_place_candidates(graph);
+  graph::merge_in_place(graph);
   return graph;
 }
 
 // Any two tensors that are live together: no byte in common; a page in common only within a block.
 TEST(Reorganize, KeepsItsRulesOnEveryModel) {
-  for (const ModelEntry& entry : models()) {
-    const Graph graph = small_executable(entry);
-    const Liveness liveness = analyze_liveness(graph);
+  for (const models::ModelEntry& entry : models::models()) {
+    const graph::Graph graph = small_executable(entry);
+    const graph::Liveness liveness = graph::analyze_liveness(graph);
     const auto blocks = reorganize(graph, liveness, {}, {});
     const PageLayout layout = block_layout(graph, blocks);
     std::vector<const TensorBlock*> block_by_tensor(graph.tensors().size(), nullptr);
     for (const TensorBlock& block : blocks) {
-      for (const TensorId id : block.tensors) block_by_tensor[static_cast<std::size_t>(id)] = &block;
+      for (const graph::TensorId id : block.tensors) block_by_tensor[static_cast<std::size_t>(id)] = &block;
     }
-    const auto bytes = [&](TensorId id) {
+    const auto bytes = [&](graph::TensorId id) {
       const Bytes offset = layout.offsets[id];
       return Interval<Bytes>{offset, offset + graph.tensor(id).bytes};
     };
-    for (TensorId a = 0; a < graph.tensor_count(); ++a) {
+    for (graph::TensorId a = 0; a < graph.tensor_count(); ++a) {
       if (block_by_tensor[static_cast<std::size_t>(a)] == nullptr) continue;
       EXPECT_EQ(bytes(a).begin % 64, 0);
       EXPECT_LE(bytes(a).end, layout.bytes);
-      for (TensorId b = 0; b < a; ++b) {
+      for (graph::TensorId b = 0; b < a; ++b) {
         const auto& ranges = liveness.ranges;
         if (block_by_tensor[static_cast<std::size_t>(b)] == nullptr) continue;
         if (!ranges[a].overlaps(ranges[b])) continue;
         ASSERT_FALSE(bytes(a).overlaps(bytes(b))) << entry.name;
         if (block_by_tensor[static_cast<std::size_t>(a)] == block_by_tensor[static_cast<std::size_t>(b)]) continue;
-        ASSERT_FALSE(pages_of(layout, graph, a, kPageBytes).overlaps(pages_of(layout, graph, b, kPageBytes)))
+        ASSERT_FALSE(
+            pages_of(layout, graph, a, profile::kPageBytes).overlaps(pages_of(layout, graph, b, profile::kPageBytes)))
             << entry.name << ": " << graph.tensor(a).name << " and " << graph.tensor(b).name;
       }
     }
@@ -161,8 +163,8 @@ TEST(Reorganize, KeepsItsRulesOnEveryModel) {
 TEST(Reorganize, RefusesPagesThatAreNone) {
   const ThreeLayers step;
   EXPECT_THROW(reorganize(step.graph, step.liveness, {}, {.page_bytes = 100}), std::logic_error);
-  EXPECT_THROW(reorganize(step.graph, step.liveness, std::vector<TensorAccesses>(1), {}), std::logic_error);
+  EXPECT_THROW(reorganize(step.graph, step.liveness, std::vector<profile::TensorAccesses>(1), {}), std::logic_error);
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::layout

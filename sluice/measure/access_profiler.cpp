@@ -13,7 +13,7 @@
 #include "sluice/plan/plan.hpp"
 #include "sluice/plan/rooms.hpp"
 
-namespace sluice {
+namespace sluice::measure {
 namespace {
 
 constexpr int kNormalSteps = 3;
@@ -35,24 +35,26 @@ Result<Seconds> median_step(const StepRunner& run_next_step) {
 // Observed for as long as the object lives.
 class Observation {
  public:
-  Observation(Executor& executor, OpObserver& observer) : executor_(executor) { executor_.observe(&observer); }
+  Observation(exec::Executor& executor, exec::OpObserver& observer) : executor_(executor) {
+    executor_.observe(&observer);
+  }
   ~Observation() { executor_.observe(nullptr); }
   Observation(const Observation&) = delete;
   Observation& operator=(const Observation&) = delete;
 
  private:
-  Executor& executor_;
+  exec::Executor& executor_;
 };
 
 struct Counting {
-  Executor& executor;
-  const Graph& graph;
-  const Program& program;
+  exec::Executor& executor;
+  const graph::Graph& graph;
+  const program::Program& program;
   int threads;
   const StepRunner& run_next_step;
 };
 
-Status count_by_protection(const Counting& with, AccessProfile& profile) {
+Status count_by_protection(const Counting& with, profile::AccessProfile& profile) {
   SLUICE_ASSIGN(const auto recorder, AccessRecorder::create(with.graph, with.program, profile.tlb_reach,
                                                             profile.largest_chunk, with.threads));
   {
@@ -68,7 +70,7 @@ Status count_by_protection(const Counting& with, AccessProfile& profile) {
   return {};
 }
 
-Status count_by_sampling(const Counting& with, AccessProfile& profile) {
+Status count_by_sampling(const Counting& with, profile::AccessProfile& profile) {
   profile.method = "hardware sampling";
   SLUICE_ASSIGN(const auto recorder, SamplingRecorder::create(with.graph));
   {
@@ -81,7 +83,7 @@ Status count_by_sampling(const Counting& with, AccessProfile& profile) {
 }
 
 // Larger chunks until the step is fast enough, where the choice is ours.
-Status count_in_time(const Counting& with, Bytes chunk, Bytes limit, AccessProfile& profile) {
+Status count_in_time(const Counting& with, Bytes chunk, Bytes limit, profile::AccessProfile& profile) {
   const bool chosen = chunk == 0;
   const Seconds extra = (kPromisedSlowdown - 1) * profile.normal_step;
   const std::vector<std::string> notes = profile.notes;
@@ -96,14 +98,14 @@ Status count_in_time(const Counting& with, Bytes chunk, Bytes limit, AccessProfi
 
 }  // namespace
 
-Bytes choose_chunk(const Graph& graph, Seconds extra, Bytes limit) {
-  for (Bytes largest = kSmallestChunk; largest < limit; largest *= 2) {
+Bytes choose_chunk(const graph::Graph& graph, Seconds extra, Bytes limit) {
+  for (Bytes largest = memory::kSmallestChunk; largest < limit; largest *= 2) {
     Seconds cost = 0;
-    for (const Op& op : graph.ops()) {
-      for (const TensorId id : distinct_operands(op)) {
-        const Bytes bytes = stored_bytes(graph.tensor(id));
-        const Bytes chunk = PageTracker::chunk_of(bytes, largest);
-        cost += static_cast<double>(bytes / kSmallestChunk) * kSecondsPerPage;
+    for (const graph::Op& op : graph.ops()) {
+      for (const graph::TensorId id : graph::distinct_operands(op)) {
+        const Bytes bytes = plan::stored_bytes(graph.tensor(id));
+        const Bytes chunk = memory::PageTracker::chunk_of(bytes, largest);
+        cost += static_cast<double>(bytes / memory::kSmallestChunk) * kSecondsPerPage;
         cost += static_cast<double>((bytes + chunk - 1) / chunk) * kSecondsPerTouch;
       }
     }
@@ -112,23 +114,24 @@ Bytes choose_chunk(const Graph& graph, Seconds extra, Bytes limit) {
   return limit;
 }
 
-Result<AccessProfile> profile_accesses(Executor& executor, const Graph& graph, const Program& program,
-                                       const Machine& machine, const AccessCounting& counting,
-                                       const StepRunner& run_next_step) {
-  AccessProfile profile;
+Result<profile::AccessProfile> profile_accesses(exec::Executor& executor, const graph::Graph& graph,
+                                                const program::Program& program, const memory::Machine& machine,
+                                                const AccessCounting& counting, const StepRunner& run_next_step) {
+  profile::AccessProfile profile;
   profile.graph_fingerprint = graph.fingerprint();
   profile.compute_fingerprint = machine.compute_fingerprint();
   profile.method = "page protection";
-  profile.notes = counting_disturbances();
-  const TlbReach tlb = machine_tlb_reach();
+  profile.notes = memory::counting_disturbances();
+  const memory::TlbReach tlb = memory::machine_tlb_reach();
   profile.tlb_reach = counting.tlb_reach;
   if (counting.tlb_reach == 0) {
     profile.tlb_reach = tlb.bytes * machine.threads;
-    profile.notes.push_back(describe(tlb));
+    profile.notes.push_back(memory::describe(tlb));
   }
-  const Bytes limit = PageTracker::largest_chunk(profile.tlb_reach, machine.threads);
+  const Bytes limit = memory::PageTracker::largest_chunk(profile.tlb_reach, machine.threads);
   if (counting.largest_chunk != 0) {
-    SLUICE_RETURN_IF_ERROR(PageTracker::check_chunk(counting.largest_chunk, profile.tlb_reach, machine.threads));
+    SLUICE_RETURN_IF_ERROR(
+        memory::PageTracker::check_chunk(counting.largest_chunk, profile.tlb_reach, machine.threads));
   }
   SLUICE_ASSIGN(profile.normal_step, median_step(run_next_step));
   const Counting with{executor, graph, program, machine.threads, run_next_step};
@@ -137,4 +140,4 @@ Result<AccessProfile> profile_accesses(Executor& executor, const Graph& graph, c
   return profile;
 }
 
-}  // namespace sluice
+}  // namespace sluice::measure

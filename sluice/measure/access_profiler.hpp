@@ -14,7 +14,7 @@
 #include "sluice/exec/executor.hpp"
 #include "sluice/profile/access_profile.hpp"
 
-namespace sluice {
+namespace sluice::measure {
 
 inline constexpr double kMostSlowdown = 5;  // of the counted step
 
@@ -27,11 +27,11 @@ struct AccessCounting {
 // Runs the executor's next step and returns how long it took.
 using StepRunner = std::function<Result<Seconds>()>;
 
-Result<AccessProfile> profile_accesses(Executor& executor, const Graph& graph, const Program& program,
-                                       const Machine& machine, const AccessCounting& counting,
-                                       const StepRunner& run_next_step);
+Result<profile::AccessProfile> profile_accesses(exec::Executor& executor, const graph::Graph& graph,
+                                                const program::Program& program, const memory::Machine& machine,
+                                                const AccessCounting& counting, const StepRunner& run_next_step);
 
 // The smallest chunk with which counting one step promises to take at most `extra` seconds more; at most `limit`.
-Bytes choose_chunk(const Graph& graph, Seconds extra, Bytes limit);
+Bytes choose_chunk(const graph::Graph& graph, Seconds extra, Bytes limit);
 
-}  // namespace sluice
+}  // namespace sluice::measure

@@ -15,49 +15,49 @@
 #include "sluice/testing/random/random_plan.hpp"
 #include "sluice/testing/start_bytes.hpp"
 
-namespace sluice {
+namespace sluice::measure {
 namespace {
 
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
-constexpr Bytes kReach = 64 * kPageBytes;
+constexpr Bytes kReach = 64 * profile::kPageBytes;
 
 struct RandomStep {
   explicit RandomStep(std::uint64_t seed)
       : compiled(testing::random_graph(seed), {.op_seconds = 20e-6, .failing_op = {}}),
         machine(testing::random_machine(seed)),
-        plan(on_own_pages(compiled.graph(), machine, testing::random_plan(seed, compiled.graph(), machine))) {
+        plan(plan::on_own_pages(compiled.graph(), machine, testing::random_plan(seed, compiled.graph(), machine))) {
     machine.threads = 1;
-    for (Tier& tier : machine.tiers) {
-      if (tier.kind == TierKind::kFile) tier.path = std::filesystem::temp_directory_path().string();
+    for (memory::Tier& tier : machine.tiers) {
+      if (tier.kind == memory::TierKind::kFile) tier.path = std::filesystem::temp_directory_path().string();
     }
-    program = lower_plan(compiled.graph(), machine, plan).value();
-    executor = Executor::create(compiled, machine, program, plan.budgets).value();
-    for (TensorId id = 0; id < compiled.graph().tensor_count(); ++id) {
-      if (is_persistent(compiled.graph().tensor(id).role)) start_values(id);
+    program = program::lower_plan(compiled.graph(), machine, plan).value();
+    executor = exec::Executor::create(compiled, machine, program, plan.budgets).value();
+    for (graph::TensorId id = 0; id < compiled.graph().tensor_count(); ++id) {
+      if (graph::is_persistent(compiled.graph().tensor(id).role)) start_values(id);
     }
   }
 
-  void start_values(TensorId id) {
+  void start_values(graph::TensorId id) {
     const std::vector<std::byte> bytes = testing::start_bytes(compiled.graph().tensor(id), id);
     ASSERT_TRUE(executor->write_tensor(id, bytes).ok());
   }
 
-  Result<AccessProfile> profile(const AccessCounting& counting) {
+  Result<profile::AccessProfile> profile(const AccessCounting& counting) {
     return profile_accesses(*executor, compiled.graph(), program, machine, counting, [this]() -> Result<Seconds> {
-      SLUICE_ASSIGN(const StepTimes trace, executor->run_step(context));
+      SLUICE_ASSIGN(const program::StepTimes trace, executor->run_step(context));
       ++context.step;
       return trace.step_seconds;
     });
   }
 
   testing::MixingGraph compiled;
-  Machine machine;
-  Plan plan;
-  Program program;
-  std::unique_ptr<Executor> executor;
-  StepContext context;
+  memory::Machine machine;
+  plan::Plan plan;
+  program::Program program;
+  std::unique_ptr<exec::Executor> executor;
+  kernels::StepContext context;
 };
 
 void expect_bits_of_uncounted_steps(RandomStep& run, std::uint64_t seed) {
@@ -65,9 +65,9 @@ void expect_bits_of_uncounted_steps(RandomStep& run, std::uint64_t seed) {
   for (; plain.context.step < run.context.step; ++plain.context.step) {
     ASSERT_TRUE(plain.executor->run_step(plain.context).ok());
   }
-  const Graph& graph = run.compiled.graph();
-  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
-    if (!is_persistent(graph.tensor(id).role) && graph.tensor(id).role != Role::kOutput) continue;
+  const graph::Graph& graph = run.compiled.graph();
+  for (graph::TensorId id = 0; id < graph.tensor_count(); ++id) {
+    if (!graph::is_persistent(graph.tensor(id).role) && graph.tensor(id).role != graph::Role::kOutput) continue;
     std::vector<std::byte> counted(static_cast<std::size_t>(graph.tensor(id).bytes));
     std::vector<std::byte> uncounted(counted.size());
     ASSERT_TRUE(run.executor->read_tensor(id, counted).ok());
@@ -81,12 +81,12 @@ TEST(AccessProfiler, ChangesNoBitUnderRandomPlans) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomStep run(seed);
-    const auto profile = run.profile({.tlb_reach = kReach, .largest_chunk = kPageBytes});
+    const auto profile = run.profile({.tlb_reach = kReach, .largest_chunk = profile::kPageBytes});
     ASSERT_TRUE(profile.ok()) << profile.error().message;
     expect_bits_of_uncounted_steps(run, seed);
     transfers += run.program.transfers.size();
     std::int64_t touched = 0;
-    for (const TensorAccesses& accesses : accesses_by_tensor(run.compiled.graph(), *profile)) {
+    for (const profile::TensorAccesses& accesses : profile::accesses_by_tensor(run.compiled.graph(), *profile)) {
       touched += accesses.reads + accesses.writes;
     }
     EXPECT_GT(touched, 0);
@@ -101,8 +101,8 @@ TEST(AccessProfiler, SaysHowItCounted) {
   EXPECT_EQ(profile->graph_fingerprint, run.compiled.graph().fingerprint());
   EXPECT_EQ(profile->compute_fingerprint, run.machine.compute_fingerprint());
   EXPECT_EQ(profile->method, "page protection");
-  EXPECT_GE(profile->tlb_reach, 64 * kPageBytes);
-  EXPECT_GE(profile->largest_chunk, kPageBytes);
+  EXPECT_GE(profile->tlb_reach, 64 * profile::kPageBytes);
+  EXPECT_GE(profile->largest_chunk, profile::kPageBytes);
   EXPECT_GT(profile->normal_step, 0);
   EXPECT_GT(profile->profiled_step, 0);
   EXPECT_THAT(profile->notes, Contains(HasSubstr("TLB of")));
@@ -121,15 +121,15 @@ TEST(AccessProfiler, RefusesOptionsOutOfRange) {
   EXPECT_TRUE(run.profile({.tlb_reach = kReach}).ok()) << "a refusal leaves nothing behind";
 }
 
-class CallCounter : public OpObserver {
+class CallCounter : public exec::OpObserver {
  public:
-  Status before_op(OpIndex op, std::span<void* const> operands) override {
+  Status before_op(graph::OpIndex op, std::span<void* const> operands) override {
     EXPECT_FALSE(operands.empty());
     begun = op + 1;
     return op == refused ? Status(Error{ErrorCode::kOutOfSpace, "no more mappings"}) : Status();
   }
-  void after_op(OpIndex op) override { ended = op + 1; }
-  OpIndex begun = 0, ended = 0, refused = -1;
+  void after_op(graph::OpIndex op) override { ended = op + 1; }
+  graph::OpIndex begun = 0, ended = 0, refused = -1;
 };
 
 TEST(OpObserver, SeesEveryOpAlsoOneThatFails) {
@@ -145,22 +145,22 @@ TEST(OpObserver, SeesEveryOpAlsoOneThatFails) {
   EXPECT_EQ(counter.begun, 0);
 
   testing::MixingGraph failing(whole.compiled.graph(), {.op_seconds = 0, .failing_op = 2});
-  const auto executor = Executor::create(failing, whole.machine, whole.program, whole.plan.budgets).value();
+  const auto executor = exec::Executor::create(failing, whole.machine, whole.program, whole.plan.budgets).value();
   executor->observe(&counter);
   EXPECT_FALSE(executor->run_step({}).ok());
   EXPECT_EQ(counter.ended, 3);
 }
 
 // Counts the transfers of all links that are under way.
-class CountedEngine : public TransferEngine {
+class CountedEngine : public memory::TransferEngine {
  public:
-  CountedEngine(std::unique_ptr<TransferEngine> engine, std::atomic<int>& under_way)
+  CountedEngine(std::unique_ptr<memory::TransferEngine> engine, std::atomic<int>& under_way)
       : engine_(std::move(engine)), under_way_(under_way) {}
-  void submit(TransferIndex transfer, Bytes from, Bytes to, Bytes bytes) override {
+  void submit(program::TransferIndex transfer, Bytes from, Bytes to, Bytes bytes) override {
     ++under_way_;
     engine_->submit(transfer, from, to, bytes);
   }
-  void wait(std::optional<Seconds> deadline, std::vector<FinishedTransfer>& finished) override {
+  void wait(std::optional<Seconds> deadline, std::vector<memory::FinishedTransfer>& finished) override {
     const std::size_t before = finished.size();
     engine_->wait(deadline, finished);
     under_way_ -= static_cast<int>(finished.size() - before);
@@ -169,18 +169,18 @@ class CountedEngine : public TransferEngine {
   int in_flight() const override { return engine_->in_flight(); }
 
  private:
-  std::unique_ptr<TransferEngine> engine_;
+  std::unique_ptr<memory::TransferEngine> engine_;
   std::atomic<int>& under_way_;
 };
 
-class OverlapCounter : public OpObserver {
+class OverlapCounter : public exec::OpObserver {
  public:
   explicit OverlapCounter(const std::atomic<int>& under_way) : under_way_(under_way) {}
-  Status before_op(OpIndex, std::span<void* const>) override {
+  Status before_op(graph::OpIndex, std::span<void* const>) override {
     overlaps += under_way_.load();
     return {};
   }
-  void after_op(OpIndex) override { overlaps += under_way_.load(); }
+  void after_op(graph::OpIndex) override { overlaps += under_way_.load(); }
   int overlaps = 0;
 
  private:
@@ -192,17 +192,18 @@ TEST(OpObserver, NoTransferIsUnderWayWhileAnOpRuns) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomStep run(seed);
-    for (Link& link : run.machine.links) {
+    for (memory::Link& link : run.machine.links) {
       link.throttled = true;
       link.bandwidth = 100e6;  // slow enough to overlap ops, were they allowed to
     }
     std::atomic<int> under_way{0};
-    const auto count = [&](const Machine& machine, LinkId link,
-                           const TierStorages& storages) -> Result<std::unique_ptr<TransferEngine>> {
-      SLUICE_ASSIGN(auto engine, make_engine(machine, link, storages));
-      return std::unique_ptr<TransferEngine>(std::make_unique<CountedEngine>(std::move(engine), under_way));
+    const auto count = [&](const memory::Machine& machine, memory::LinkId link,
+                           const memory::TierStorages& storages) -> Result<std::unique_ptr<memory::TransferEngine>> {
+      SLUICE_ASSIGN(auto engine, memory::make_engine(machine, link, storages));
+      return std::unique_ptr<memory::TransferEngine>(std::make_unique<CountedEngine>(std::move(engine), under_way));
     };
-    const auto executor = Executor::create(run.compiled, run.machine, run.program, run.plan.budgets, count).value();
+    const auto executor =
+        exec::Executor::create(run.compiled, run.machine, run.program, run.plan.budgets, count).value();
     OverlapCounter counter(under_way);
     executor->observe(&counter);
     ASSERT_TRUE(executor->run_step({}).ok());
@@ -224,26 +225,26 @@ TEST(OpObserver, ItsErrorEndsTheStep) {
 }
 
 TEST(ChooseChunk, IsTheSmallestThatKeepsThePromise) {
-  Graph graph;
-  Tensor tensor;
+  graph::Graph graph;
+  graph::Tensor tensor;
   tensor.name = "x";
   tensor.shape = {256 * kMiB / 4};
   graph.add_tensor(tensor);
-  Op op;
+  graph::Op op;
   op.name = "op";
   op.outputs = {0};
   graph.add_op(op);
   constexpr Bytes kLimit = 512 * kKiB;
-  EXPECT_EQ(choose_chunk(graph, 100, kLimit), kPageBytes);
+  EXPECT_EQ(choose_chunk(graph, 100, kLimit), profile::kPageBytes);
   EXPECT_EQ(choose_chunk(graph, 0, kLimit), kLimit);
-  Bytes last = kPageBytes;
+  Bytes last = profile::kPageBytes;
   for (const Seconds extra : {0.3, 0.1, 0.05, 0.03}) {
     const Bytes chunk = choose_chunk(graph, extra, kLimit);
     EXPECT_GE(chunk, last);
     last = chunk;
   }
-  EXPECT_GT(last, kPageBytes);
+  EXPECT_GT(last, profile::kPageBytes);
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::measure

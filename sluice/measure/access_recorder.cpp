@@ -4,23 +4,24 @@
 
 #include "sluice/memory/observe/fault_stack.hpp"
 
-namespace sluice {
+namespace sluice::measure {
 
-Result<std::unique_ptr<AccessRecorder>> AccessRecorder::create(const Graph& graph, const Program& program,
-                                                               Bytes tlb_reach, Bytes largest_chunk, int threads) {
-  OperandPlaces places = find_operand_places(graph, program);
+Result<std::unique_ptr<AccessRecorder>> AccessRecorder::create(const graph::Graph& graph,
+                                                               const program::Program& program, Bytes tlb_reach,
+                                                               Bytes largest_chunk, int threads) {
+  exec::OperandPlaces places = exec::find_operand_places(graph, program);
   std::size_t most_watched = 1;
-  for (const OpPlaces& op : places.ops) most_watched = std::max(most_watched, op.watched.size());
+  for (const exec::OpPlaces& op : places.ops) most_watched = std::max(most_watched, op.watched.size());
   SLUICE_ASSIGN(
-      std::unique_ptr<PageTracker> tracker,
-      PageTracker::start(
+      std::unique_ptr<memory::PageTracker> tracker,
+      memory::PageTracker::start(
           {.reach = tlb_reach, .threads = threads, .most_ranges = places.stays, .most_watched = most_watched}));
   return std::unique_ptr<AccessRecorder>(
       new AccessRecorder(graph, std::move(places), largest_chunk, threads, std::move(tracker)));
 }
 
-AccessRecorder::AccessRecorder(const Graph& graph, OperandPlaces places, Bytes largest_chunk, int threads,
-                               std::unique_ptr<PageTracker> tracker)
+AccessRecorder::AccessRecorder(const graph::Graph& graph, exec::OperandPlaces places, Bytes largest_chunk, int threads,
+                               std::unique_ptr<memory::PageTracker> tracker)
     : graph_(graph),
       places_(std::move(places)),
       largest_chunk_(largest_chunk),
@@ -28,37 +29,38 @@ AccessRecorder::AccessRecorder(const Graph& graph, OperandPlaces places, Bytes l
       tracker_(std::move(tracker)),
       ranges_(places_.stays) {
 #pragma omp parallel num_threads(threads_)
-  give_fault_stack();
-  for (const OpPlaces& op : places_.ops) {
+  memory::give_fault_stack();
+  for (const exec::OpPlaces& op : places_.ops) {
     auto& touches = counts_.emplace_back();
-    for (const OperandPlace& operand : op.operands) touches.push_back({.tensor = operand.tensor});
+    for (const exec::OperandPlace& operand : op.operands) touches.push_back({.tensor = operand.tensor});
   }
 }
 
 AccessRecorder::~AccessRecorder() {
   tracker_.reset();  // before the stacks that its handler runs on
 #pragma omp parallel num_threads(threads_)
-  take_fault_stack();
+  memory::take_fault_stack();
 }
 
-Result<PageTracker::RangeId> AccessRecorder::range_of(const WatchedPlace& place, void* operand) {
-  std::optional<PageTracker::RangeId>& range = ranges_[place.stay];
+Result<memory::PageTracker::RangeId> AccessRecorder::range_of(const exec::WatchedPlace& place, void* operand) {
+  std::optional<memory::PageTracker::RangeId>& range = ranges_[place.stay];
   if (!range) {
     std::byte* const begin = static_cast<std::byte*>(operand) - place.before;
-    SLUICE_ASSIGN(range, tracker_->add_range(begin, place.bytes, PageTracker::chunk_of(place.bytes, largest_chunk_)));
+    SLUICE_ASSIGN(range,
+                  tracker_->add_range(begin, place.bytes, memory::PageTracker::chunk_of(place.bytes, largest_chunk_)));
   }
   return *range;
 }
 
-Status AccessRecorder::before_op(OpIndex op, std::span<void* const> operands) {
+Status AccessRecorder::before_op(graph::OpIndex op, std::span<void* const> operands) {
   watched_.clear();
-  const bool by_system_calls = graph_.op(op).kind == OpKind::kInput;
-  for (const WatchedPlace& place : places_.ops[static_cast<std::size_t>(op)].watched) {
-    SLUICE_ASSIGN(const PageTracker::RangeId range, range_of(place, operands[place.operand]));
+  const bool by_system_calls = graph_.op(op).kind == graph::OpKind::kInput;
+  for (const exec::WatchedPlace& place : places_.ops[static_cast<std::size_t>(op)].watched) {
+    SLUICE_ASSIGN(const memory::PageTracker::RangeId range, range_of(place, operands[place.operand]));
     if (by_system_calls) {
       tracker_->count_written(range);
     } else if (const Status watching = tracker_->watch(range); !watching.ok()) {
-      for (const PageTracker::RangeId earlier : watched_) tracker_->unwatch(earlier);
+      for (const memory::PageTracker::RangeId earlier : watched_) tracker_->unwatch(earlier);
       return watching.error();
     }
     watched_.push_back(range);
@@ -66,17 +68,17 @@ Status AccessRecorder::before_op(OpIndex op, std::span<void* const> operands) {
   return {};
 }
 
-void AccessRecorder::after_op(OpIndex op) {
-  const OpPlaces& places = places_.ops[static_cast<std::size_t>(op)];
-  const bool by_system_calls = graph_.op(op).kind == OpKind::kInput;
-  std::vector<PageTouches> counted;
-  for (const PageTracker::RangeId range : watched_) {
+void AccessRecorder::after_op(graph::OpIndex op) {
+  const exec::OpPlaces& places = places_.ops[static_cast<std::size_t>(op)];
+  const bool by_system_calls = graph_.op(op).kind == graph::OpKind::kInput;
+  std::vector<memory::PageTouches> counted;
+  for (const memory::PageTracker::RangeId range : watched_) {
     if (!by_system_calls) tracker_->unwatch(range);
     counted.push_back(tracker_->take_counts(range));
   }
   for (std::size_t i = 0; i < places.operands.size(); ++i) {
-    const OperandPlace& operand = places.operands[i];
-    TensorTouches& touches = counts_[static_cast<std::size_t>(op)][i];
+    const exec::OperandPlace& operand = places.operands[i];
+    profile::TensorTouches& touches = counts_[static_cast<std::size_t>(op)][i];
     for (const std::size_t watched : operand.watched) {
       const bool alone = places.watched[watched].sharers == 1;
       if (alone || operand.read) touches.reads += counted[watched].reads;
@@ -85,4 +87,4 @@ void AccessRecorder::after_op(OpIndex op) {
   }
 }
 
-}  // namespace sluice
+}  // namespace sluice::measure

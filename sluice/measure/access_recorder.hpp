@@ -20,39 +20,39 @@
 #include "sluice/memory/observe/page_tracker.hpp"
 #include "sluice/profile/access_profile.hpp"
 
-namespace sluice {
+namespace sluice::measure {
 
-class AccessRecorder final : public OpObserver {
+class AccessRecorder final : public exec::OpObserver {
  public:
   // Starts the tracker. Gives this thread, and the compute threads that it leads, stacks for faults until the recorder
   // is destroyed on the same thread. `graph` outlives the recorder; errors are PageTracker::start()'s.
-  static Result<std::unique_ptr<AccessRecorder>> create(const Graph& graph, const Program& program, Bytes tlb_reach,
-                                                        Bytes largest_chunk, int threads);
+  static Result<std::unique_ptr<AccessRecorder>> create(const graph::Graph& graph, const program::Program& program,
+                                                        Bytes tlb_reach, Bytes largest_chunk, int threads);
 
   ~AccessRecorder() override;
 
-  Status before_op(OpIndex op, std::span<void* const> operands) override;
-  void after_op(OpIndex op) override;
+  Status before_op(graph::OpIndex op, std::span<void* const> operands) override;
+  void after_op(graph::OpIndex op) override;
 
   // Of the ops seen so far, by OpIndex; a repeated step adds to it.
-  const std::vector<std::vector<TensorTouches>>& counts() const { return counts_; }
+  const std::vector<std::vector<profile::TensorTouches>>& counts() const { return counts_; }
 
   Bytes table_bytes() const { return tracker_->table_bytes(); }
   bool complete() const { return tracker_->complete(); }
 
  private:
-  AccessRecorder(const Graph& graph, OperandPlaces places, Bytes largest_chunk, int threads,
-                 std::unique_ptr<PageTracker> tracker);
-  Result<PageTracker::RangeId> range_of(const WatchedPlace& place, void* operand);
+  AccessRecorder(const graph::Graph& graph, exec::OperandPlaces places, Bytes largest_chunk, int threads,
+                 std::unique_ptr<memory::PageTracker> tracker);
+  Result<memory::PageTracker::RangeId> range_of(const exec::WatchedPlace& place, void* operand);
 
-  const Graph& graph_;
-  OperandPlaces places_;
+  const graph::Graph& graph_;
+  exec::OperandPlaces places_;
   Bytes largest_chunk_;
   int threads_;
-  std::unique_ptr<PageTracker> tracker_;
-  std::vector<std::optional<PageTracker::RangeId>> ranges_;  // by stay
-  std::vector<PageTracker::RangeId> watched_;                // of the running op, in the order of its watched places
-  std::vector<std::vector<TensorTouches>> counts_;
+  std::unique_ptr<memory::PageTracker> tracker_;
+  std::vector<std::optional<memory::PageTracker::RangeId>> ranges_;  // by stay
+  std::vector<memory::PageTracker::RangeId> watched_;  // of the running op, in the order of its watched places
+  std::vector<std::vector<profile::TensorTouches>> counts_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::measure

@@ -9,32 +9,32 @@
 #include "sluice/measure/sampling_recorder.hpp"
 #include "sluice/memory/arena.hpp"
 
-namespace sluice {
+namespace sluice::measure {
 namespace {
 
-constexpr Bytes kPage = kPageBytes;
+constexpr Bytes kPage = profile::kPageBytes;
 constexpr Bytes kRecorderReach = 64 * kPage;
-using Touch = std::pair<TensorId, bool>;  // tensor, write
+using Touch = std::pair<graph::TensorId, bool>;  // tensor, write
 
 // Tensor 2 lies where tensor 0 was, which is dead by then.
 struct RecordedStep {
   RecordedStep() {
     for (const Bytes pages : {20, 40, 20}) {
-      Tensor tensor;
+      graph::Tensor tensor;
       tensor.name = "t" + std::to_string(graph.tensor_count());
       tensor.shape = {pages * kPage / 4};
       graph.add_tensor(tensor);
     }
     graph.tensor(1).bytes = 40 * kPage - 400;
-    add_op(OpKind::kInput, {}, {0});
-    add_op(OpKind::kRelu, {0}, {1});
-    add_op(OpKind::kAdd, {1, 1}, {2});
-    arena = Arena::map(60 * kPage, "test").value();
+    add_op(graph::OpKind::kInput, {}, {0});
+    add_op(graph::OpKind::kRelu, {0}, {1});
+    add_op(graph::OpKind::kAdd, {1, 1}, {2});
+    arena = memory::Arena::map(60 * kPage, "test").value();
     program.compute = {{0, {at(0)}, {}}, {1, {at(0), at(1)}, {}}, {2, {at(1), at(1), at(2)}, {}}};
   }
 
-  void add_op(OpKind kind, std::vector<TensorId> inputs, std::vector<TensorId> outputs) {
-    Op op;
+  void add_op(graph::OpKind kind, std::vector<graph::TensorId> inputs, std::vector<graph::TensorId> outputs) {
+    graph::Op op;
     op.name = "op" + std::to_string(graph.op_count());
     op.kind = kind;
     op.inputs = std::move(inputs);
@@ -42,12 +42,12 @@ struct RecordedStep {
     graph.add_op(op);
   }
 
-  static Location at(TensorId tensor) { return {0, tensor == 1 ? 20 * kPage : 0}; }
-  std::byte* data(TensorId tensor) const { return arena.data() + at(tensor).offset; }
+  static program::Location at(graph::TensorId tensor) { return {0, tensor == 1 ? 20 * kPage : 0}; }
+  std::byte* data(graph::TensorId tensor) const { return arena.data() + at(tensor).offset; }
 
-  void run(OpObserver& observer, OpIndex op, const std::vector<Touch>& touches) const {
+  void run(exec::OpObserver& observer, graph::OpIndex op, const std::vector<Touch>& touches) const {
     std::vector<void*> operands;
-    for (const Location& place : program.compute[static_cast<std::size_t>(op)].operands) {
+    for (const program::Location& place : program.compute[static_cast<std::size_t>(op)].operands) {
       operands.push_back(arena.data() + place.offset);
     }
     ASSERT_TRUE(observer.before_op(op, operands).ok());
@@ -64,12 +64,14 @@ struct RecordedStep {
     observer.after_op(op);
   }
 
-  Graph graph;
-  Program program;
-  Arena arena;
+  graph::Graph graph;
+  program::Program program;
+  memory::Arena arena;
 };
 
-TensorTouches touches(TensorId tensor, std::int64_t reads, std::int64_t writes) { return {tensor, reads, writes}; }
+profile::TensorTouches touches(graph::TensorId tensor, std::int64_t reads, std::int64_t writes) {
+  return {tensor, reads, writes};
+}
 
 TEST(AccessRecorder, CountsEveryOperandOfEveryOp) {
   const RecordedStep fixture;
@@ -112,7 +114,7 @@ TEST(AccessRecorder, LeavesMemoryOpenBetweenOps) {
 
 TEST(AccessRecorder, APageThatOperandsShareCountsForEach) {
   RecordedStep fixture;
-  for (Tensor* tensor : {&fixture.graph.tensor(0), &fixture.graph.tensor(1)}) {
+  for (graph::Tensor* tensor : {&fixture.graph.tensor(0), &fixture.graph.tensor(1)}) {
     tensor->shape = {256};
     tensor->bytes = 1024;
   }
@@ -126,25 +128,25 @@ TEST(AccessRecorder, APageThatOperandsShareCountsForEach) {
   EXPECT_THAT((*recorder)->counts()[1], ::testing::ElementsAre(touches(0, 1, 0), touches(1, 0, 1)));
 }
 
-class GivenSamples : public SampleSource {
+class GivenSamples : public memory::SampleSource {
  public:
-  explicit GivenSamples(std::vector<MemorySample> samples) : samples_(std::move(samples)) {}
+  explicit GivenSamples(std::vector<memory::MemorySample> samples) : samples_(std::move(samples)) {}
   void start() override { ++starts; }
   void stop() override { ++stops; }
-  std::vector<MemorySample> drain() override { return std::exchange(samples_, {}); }
+  std::vector<memory::MemorySample> drain() override { return std::exchange(samples_, {}); }
   std::vector<std::string> notes() const override { return {"given"}; }
   int starts = 0, stops = 0;
 
  private:
-  std::vector<MemorySample> samples_;
+  std::vector<memory::MemorySample> samples_;
 };
 
 TEST(SamplingRecorder, GivesSamplesToTheOperandsThatHoldThem) {
   const RecordedStep fixture;
-  const auto address = [&](TensorId tensor, Bytes offset) {
+  const auto address = [&](graph::TensorId tensor, Bytes offset) {
     return reinterpret_cast<std::uintptr_t>(fixture.data(tensor) + offset);
   };
-  auto source = std::make_unique<GivenSamples>(std::vector<MemorySample>{
+  auto source = std::make_unique<GivenSamples>(std::vector<memory::MemorySample>{
       {address(0, 0), false, 100},
       {address(0, 20 * kPage - 1), false, 100},
       {address(1, 8), true, 50},
@@ -158,4 +160,4 @@ TEST(SamplingRecorder, GivesSamplesToTheOperandsThatHoldThem) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::measure

@@ -11,16 +11,18 @@
 
 #include "sluice/measure/profiler.hpp"
 
-namespace sluice {
+namespace sluice::measure {
 
 // The first implementations on every processor but the main one. `cache`: the main processor's, whose folder has the
 // others' too.
-Status measure_processors(CompiledGraph& compiled, const Machine& machine, const ProfileCache& cache, Profile& profile,
+Status measure_processors(kernels::CompiledGraph& compiled, const memory::Machine& machine,
+                          const profile::ProfileCache& cache, profile::Profile& profile,
                           const ProfileProgress& on_progress = {});
 
 // All other implementations, on the main processor. With KnownTimes::kReplace every round measures the whole step
 // again.
-Status measure_implementations(CompiledGraph& compiled, const Machine& machine, ProfileCache& cache, Profile& profile,
+Status measure_implementations(kernels::CompiledGraph& compiled, const memory::Machine& machine,
+                               profile::ProfileCache& cache, profile::Profile& profile,
                                const ProfileProgress& on_progress = {}, KnownTimes known = KnownTimes::kUse);
 
-}  // namespace sluice
+}  // namespace sluice::measure

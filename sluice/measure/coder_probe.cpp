@@ -8,7 +8,7 @@
 #include "sluice/memory/arena.hpp"
 #include "sluice/memory/encoding/chunk_coder.hpp"
 
-namespace sluice {
+namespace sluice::measure {
 namespace {
 
 constexpr Bytes kCodedBytes = 64 * kMiB;  // beyond the caches
@@ -17,7 +17,7 @@ constexpr Bytes kFloatBytes = 4;
 constexpr std::uint64_t kTwoBits = 0x0303030303030303;
 
 void fill_with_half_zeros(std::byte* chunk) {
-  for (Bytes i = 0; i < kEncodedChunkBytes / kFloatBytes; ++i) {
+  for (Bytes i = 0; i < memory::kEncodedChunkBytes / kFloatBytes; ++i) {
     const std::uint64_t bits = random_bits(1, 0, static_cast<std::uint64_t>(i));
     const float value = (bits & 1) == 0 ? 0.0F : static_cast<float>(bits >> 40U);
     std::memcpy(chunk + i * kFloatBytes, &value, sizeof value);
@@ -25,7 +25,7 @@ void fill_with_half_zeros(std::byte* chunk) {
 }
 
 void fill_with_small_integers(std::byte* chunk) {
-  for (Bytes i = 0; i < kEncodedChunkBytes; i += static_cast<Bytes>(sizeof kTwoBits)) {
+  for (Bytes i = 0; i < memory::kEncodedChunkBytes; i += static_cast<Bytes>(sizeof kTwoBits)) {
     const std::uint64_t eight = random_bits(1, 0, static_cast<std::uint64_t>(i)) & kTwoBits;
     std::memcpy(chunk + i, &eight, sizeof eight);
   }
@@ -35,31 +35,31 @@ void fill_with_small_integers(std::byte* chunk) {
 
 // Decoding undoes what encoding did, so each round begins with the same bytes. Encoded chunks go to two rooms in turn,
 // as they would to staging, and from there to where a transfer would have read them.
-Result<CoderSpeed> measure_coder(Encoding encoding) {
-  SLUICE_ASSIGN(const Arena tensor, Arena::map(kCodedBytes, "a tensor to encode"));
-  SLUICE_ASSIGN(const Arena staging, Arena::map(2 * kEncodedChunkBytes, "staging"));
-  const bool integers = encoding == Encoding::kNarrow;
+Result<profile::CoderSpeed> measure_coder(memory::Encoding encoding) {
+  SLUICE_ASSIGN(const memory::Arena tensor, memory::Arena::map(kCodedBytes, "a tensor to encode"));
+  SLUICE_ASSIGN(const memory::Arena staging, memory::Arena::map(2 * memory::kEncodedChunkBytes, "staging"));
+  const bool integers = encoding == memory::Encoding::kNarrow;
   integers ? fill_with_small_integers(tensor.data()) : fill_with_half_zeros(tensor.data());
   const Bytes element_bytes = integers ? 1 : kFloatBytes;
-  for (Bytes at = kEncodedChunkBytes; at < kCodedBytes; at += kEncodedChunkBytes) {
-    std::memcpy(tensor.data() + at, tensor.data(), static_cast<std::size_t>(kEncodedChunkBytes));
+  for (Bytes at = memory::kEncodedChunkBytes; at < kCodedBytes; at += memory::kEncodedChunkBytes) {
+    std::memcpy(tensor.data() + at, tensor.data(), static_cast<std::size_t>(memory::kEncodedChunkBytes));
   }
-  ChunkCoder coder;
-  StoredChunk stored;
-  CoderSpeed best;
+  memory::ChunkCoder coder;
+  memory::StoredChunk stored;
+  profile::CoderSpeed best;
   for (int i = 0; i < kCoderRepetitions; ++i) {
     const Seconds packing = time_of([&] {
-      for (Bytes at = 0; at < kCodedBytes; at += kEncodedChunkBytes) {
-        std::byte* const room = staging.data() + at % (2 * kEncodedChunkBytes);
-        stored = coder.encode(encoding, tensor.data() + at, kEncodedChunkBytes, element_bytes, room);
+      for (Bytes at = 0; at < kCodedBytes; at += memory::kEncodedChunkBytes) {
+        std::byte* const room = staging.data() + at % (2 * memory::kEncodedChunkBytes);
+        stored = coder.encode(encoding, tensor.data() + at, memory::kEncodedChunkBytes, element_bytes, room);
       }
     });
-    for (Bytes at = 0; at < kCodedBytes; at += kEncodedChunkBytes) {
+    for (Bytes at = 0; at < kCodedBytes; at += memory::kEncodedChunkBytes) {
       std::memcpy(tensor.data() + at, staging.data(), static_cast<std::size_t>(stored.stored_bytes));
     }
     const Seconds unpacking = time_of([&] {
-      for (Bytes at = 0; at < kCodedBytes; at += kEncodedChunkBytes) {
-        coder.decode(encoding, tensor.data() + at, kEncodedChunkBytes, element_bytes, stored);
+      for (Bytes at = 0; at < kCodedBytes; at += memory::kEncodedChunkBytes) {
+        coder.decode(encoding, tensor.data() + at, memory::kEncodedChunkBytes, element_bytes, stored);
       }
     });
     best.encode = std::max(best.encode, static_cast<double>(kCodedBytes) / packing);
@@ -68,4 +68,4 @@ Result<CoderSpeed> measure_coder(Encoding encoding) {
   return best;
 }
 
-}  // namespace sluice
+}  // namespace sluice::measure

@@ -5,10 +5,10 @@
 #include "sluice/base/result.hpp"
 #include "sluice/profile/encoding_figures.hpp"
 
-namespace sluice {
+namespace sluice::measure {
 
 // kZeroValue: floats of which every second is zero. kNarrow: bytes of which two bits are used. kOutOfSpace where there
 // is no memory for it.
-Result<CoderSpeed> measure_coder(Encoding encoding);
+Result<profile::CoderSpeed> measure_coder(memory::Encoding encoding);
 
-}  // namespace sluice
+}  // namespace sluice::measure

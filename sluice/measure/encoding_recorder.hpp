@@ -10,22 +10,22 @@
 #include "sluice/exec/op_observer.hpp"
 #include "sluice/graph/graph.hpp"
 
-namespace sluice {
+namespace sluice::measure {
 
-class EncodingRecorder final : public OpObserver {
+class EncodingRecorder final : public exec::OpObserver {
  public:
-  explicit EncodingRecorder(const Graph& graph) : graph_(graph), encoded_bytes_(graph.tensors().size(), 0) {}
+  explicit EncodingRecorder(const graph::Graph& graph) : graph_(graph), encoded_bytes_(graph.tensors().size(), 0) {}
 
-  Status before_op(OpIndex op, std::span<void* const> operands) override;
-  void after_op(OpIndex op) override;
+  Status before_op(graph::OpIndex op, std::span<void* const> operands) override;
+  void after_op(graph::OpIndex op) override;
 
   // By TensorId; 0 for what was not seen.
   const std::vector<Bytes>& encoded_bytes() const { return encoded_bytes_; }
 
  private:
-  const Graph& graph_;
+  const graph::Graph& graph_;
   std::vector<void*> operands_;  // of the running op
   std::vector<Bytes> encoded_bytes_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::measure

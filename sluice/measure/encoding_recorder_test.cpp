@@ -7,13 +7,14 @@
 #include "sluice/measure/coder_probe.hpp"
 #include "sluice/memory/machine.hpp"
 
-namespace sluice {
+namespace sluice::measure {
 namespace {
 
-constexpr Bytes kSeenBytes = kEncodedChunkBytes + 2 * kBlockAlignment + 400;  // more than a chunk, no whole page
+constexpr Bytes kSeenBytes =
+    memory::kEncodedChunkBytes + 2 * memory::kBlockAlignment + 400;  // more than a chunk, no whole page
 
-Tensor seen_tensor(Role role, DType dtype = DType::kF32) {
-  Tensor tensor;
+graph::Tensor seen_tensor(graph::Role role, graph::DType dtype = graph::DType::kF32) {
+  graph::Tensor tensor;
   tensor.bytes = kSeenBytes;
   tensor.role = role;
   tensor.dtype = dtype;
@@ -24,9 +25,10 @@ Tensor seen_tensor(Role role, DType dtype = DType::kF32) {
 class EncodingRecorderTest : public ::testing::Test {
  protected:
   EncodingRecorderTest() : data_(3, std::vector<std::byte>(static_cast<std::size_t>(kSeenBytes), std::byte{1})) {
-    Op op;
-    for (const Tensor& tensor :
-         {seen_tensor(Role::kActivation), seen_tensor(Role::kActivation, DType::kI32), seen_tensor(Role::kParameter)}) {
+    graph::Op op;
+    for (const graph::Tensor& tensor :
+         {seen_tensor(graph::Role::kActivation), seen_tensor(graph::Role::kActivation, graph::DType::kI32),
+          seen_tensor(graph::Role::kParameter)}) {
       op.outputs.push_back(graph_.add_tensor(tensor));
     }
     graph_.add_op(op);
@@ -40,17 +42,17 @@ class EncodingRecorderTest : public ::testing::Test {
     for (auto& tensor : data_) std::memset(tensor.data() + begin, 0, static_cast<std::size_t>(end - begin));
   }
 
-  Graph graph_;
+  graph::Graph graph_;
   std::vector<std::vector<std::byte>> data_;
 };
 
 TEST_F(EncodingRecorderTest, SaysWhatATransferWouldMove) {
-  zero(0, kEncodedChunkBytes / 2);
+  zero(0, memory::kEncodedChunkBytes / 2);
   EncodingRecorder recorder(graph_);
   run(recorder);
   // Half of the first chunk and its mask of 8 KiB; the rest as it is, and the page that the tensor ends on.
-  const Bytes floats = kEncodedChunkBytes / 2 + 2 * kBlockAlignment + 3 * kBlockAlignment;
-  EXPECT_EQ(recorder.encoded_bytes(), (std::vector<Bytes>{floats, align_up(kSeenBytes, kBlockAlignment), 0}))
+  const Bytes floats = memory::kEncodedChunkBytes / 2 + 2 * memory::kBlockAlignment + 3 * memory::kBlockAlignment;
+  EXPECT_EQ(recorder.encoded_bytes(), (std::vector<Bytes>{floats, align_up(kSeenBytes, memory::kBlockAlignment), 0}))
       << "integers take all their bits, and parameters are passed over";
 }
 
@@ -61,12 +63,12 @@ TEST_F(EncodingRecorderTest, OfSeveralTimesTheLargestCounts) {
   zero(0, kSeenBytes);
   run(recorder);
   EXPECT_EQ(recorder.encoded_bytes()[0], dense);
-  EXPECT_EQ(dense, align_up(kSeenBytes, kBlockAlignment)) << "nothing is saved of it";
+  EXPECT_EQ(dense, align_up(kSeenBytes, memory::kBlockAlignment)) << "nothing is saved of it";
 }
 
 TEST(CoderProbe, FindsASpeedThatAProcessorCanHave) {
-  for (const Encoding encoding : {Encoding::kZeroValue, Encoding::kNarrow}) {
-    const Result<CoderSpeed> speed = measure_coder(encoding);
+  for (const memory::Encoding encoding : {memory::Encoding::kZeroValue, memory::Encoding::kNarrow}) {
+    const Result<profile::CoderSpeed> speed = measure_coder(encoding);
     ASSERT_TRUE(speed.ok());
     for (const BytesPerSecond each : {speed->encode, speed->decode}) {
       EXPECT_GT(each, 50e6);
@@ -76,4 +78,4 @@ TEST(CoderProbe, FindsASpeedThatAProcessorCanHave) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::measure

@@ -7,10 +7,10 @@
 #include "sluice/kernels/cuda/cuda_graph.hpp"
 #include "sluice/measure/scratch_ring.hpp"
 
-namespace sluice {
+namespace sluice::measure {
 namespace {
 
-using cuda::check;
+using gpu::check;
 
 constexpr Seconds kLaunchTime = 150e-6;  // the host needs less to put an op on the stream
 constexpr Seconds kClocksRise = 0.5;     // from their idle speed, under load
@@ -18,12 +18,12 @@ constexpr Bytes kThreeGpuCaches = 256 * kMiB;
 
 class GpuOpTimer : public OpTimer {
  public:
-  GpuOpTimer(cuda::CudaGraph& kernels, ScratchRing ring, Arena flush)
+  GpuOpTimer(kernels::cuda::CudaGraph& kernels, ScratchRing ring, memory::Arena flush)
       : kernels_(kernels), ring_(std::move(ring)), flush_(std::move(flush)) {
     check(cudaEventCreate(&begin_), "making an event");
     check(cudaEventCreate(&end_), "making an event");
     const cudaStream_t stream = kernels_.context().stream();
-    delay_stream(stream, kClocksRise);
+    gpu::delay_stream(stream, kClocksRise);
     check(cudaStreamSynchronize(stream), "waiting for the GPU's clocks");
   }
   ~GpuOpTimer() override {
@@ -31,26 +31,26 @@ class GpuOpTimer : public OpTimer {
     cudaEventDestroy(end_);
   }
 
-  Status lie_in(const Tier& /*fast*/, const Tier& /*slow*/) override { return one_place(); }
-  void put_in_slow(std::vector<TensorId> tensors) override {
+  Status lie_in(const memory::Tier& /*fast*/, const memory::Tier& /*slow*/) override { return one_place(); }
+  void put_in_slow(std::vector<graph::TensorId> tensors) override {
     SLUICE_CHECK(tensors.empty(), "a GPU's ops use its own memory alone");
   }
 
-  Result<Seconds> run(OpIndex op) override { return time(op, false); }
-  Result<Seconds> run_cold(OpIndex op) override { return time(op, true); }
+  Result<Seconds> run(graph::OpIndex op) override { return time(op, false); }
+  Result<Seconds> run_cold(graph::OpIndex op) override { return time(op, true); }
 
  private:
   static Error one_place() { return {ErrorCode::kUnsupported, "a GPU's ops use its own memory alone"}; }
 
-  Result<Seconds> time(OpIndex index, bool cold) {
-    const Op& op = kernels_.graph().op(index);
+  Result<Seconds> time(graph::OpIndex index, bool cold) {
+    const graph::Op& op = kernels_.graph().op(index);
     const std::vector<void*> operands = ring_.place(op);
     const cudaStream_t stream = kernels_.context().stream();
     try {
       SLUICE_RETURN_IF_ERROR(kernels_.prepare_step({.input = input_.get()}));
       if (cold) check(cudaMemsetAsync(flush_.data(), 0, static_cast<std::size_t>(flush_.bytes()), stream), "flushing");
       kernels_.begin_step();
-      delay_stream(stream, kLaunchTime);
+      gpu::delay_stream(stream, kLaunchTime);
       check(cudaEventRecord(begin_, stream), "recording a time");
       kernels_.enqueue(index, operands);
       check(cudaEventRecord(end_, stream), "recording a time");
@@ -59,27 +59,29 @@ class GpuOpTimer : public OpTimer {
       check(cudaEventElapsedTime(&milliseconds, begin_, end_), "reading a time");
       ring_.clear_integers(op, operands);
       return milliseconds * 1e-3;
-    } catch (const cuda::CudaFailure& failure) {
+    } catch (const gpu::CudaFailure& failure) {
       return Error{ErrorCode::kIo, "measuring op " + op.name + " failed: " + failure.what()};
     }
   }
 
-  cuda::CudaGraph& kernels_;
+  kernels::cuda::CudaGraph& kernels_;
   ScratchRing ring_;
-  Arena flush_;  // larger than the GPU's cache
+  memory::Arena flush_;  // larger than the GPU's cache
   cudaEvent_t begin_ = nullptr, end_ = nullptr;
-  std::unique_ptr<InputSource> input_ = make_zero_input();
+  std::unique_ptr<kernels::InputSource> input_ = make_zero_input();
 };
 
 }  // namespace
 
-bool runs_on_gpu(const CompiledGraph& compiled) { return dynamic_cast<const cuda::CudaGraph*>(&compiled) != nullptr; }
-
-Result<std::unique_ptr<OpTimer>> make_gpu_op_timer(CompiledGraph& compiled) {
-  SLUICE_ASSIGN(ScratchRing ring, ScratchRing::make_on_gpu(compiled.graph(), kThreeGpuCaches));
-  SLUICE_ASSIGN(Arena flush, map_device_arena(kThreeGpuCaches, "scratch"));
-  return std::unique_ptr<OpTimer>(
-      std::make_unique<GpuOpTimer>(dynamic_cast<cuda::CudaGraph&>(compiled), std::move(ring), std::move(flush)));
+bool runs_on_gpu(const kernels::CompiledGraph& compiled) {
+  return dynamic_cast<const kernels::cuda::CudaGraph*>(&compiled) != nullptr;
 }
 
-}  // namespace sluice
+Result<std::unique_ptr<OpTimer>> make_gpu_op_timer(kernels::CompiledGraph& compiled) {
+  SLUICE_ASSIGN(ScratchRing ring, ScratchRing::make_on_gpu(compiled.graph(), kThreeGpuCaches));
+  SLUICE_ASSIGN(memory::Arena flush, gpu::map_device_arena(kThreeGpuCaches, "scratch"));
+  return std::unique_ptr<OpTimer>(std::make_unique<GpuOpTimer>(dynamic_cast<kernels::cuda::CudaGraph&>(compiled),
+                                                               std::move(ring), std::move(flush)));
+}
+
+}  // namespace sluice::measure

@@ -7,12 +7,12 @@
 #include "sluice/kernels/backend.hpp"
 #include "sluice/measure/op_timer.hpp"
 
-namespace sluice {
+namespace sluice::measure {
 
 // Whether the graph's kernels run on a GPU.
-bool runs_on_gpu(const CompiledGraph& compiled);
+bool runs_on_gpu(const kernels::CompiledGraph& compiled);
 
 // kUnsupported in builds without CUDA.
-Result<std::unique_ptr<OpTimer>> make_gpu_op_timer(CompiledGraph& compiled);
+Result<std::unique_ptr<OpTimer>> make_gpu_op_timer(kernels::CompiledGraph& compiled);
 
-}  // namespace sluice
+}  // namespace sluice::measure

@@ -9,16 +9,17 @@
 #include "sluice/testing/small_networks.hpp"
 #include "sluice/testing/training_run.hpp"
 
-namespace sluice {
+namespace sluice::measure {
 namespace {
 
 // Through the front that chooses a timer by the kernels.
 TEST(OpTimerOnGpu, TimesOps) {
   SLUICE_SKIP_WITHOUT_GPU();
-  const auto kernels = compiled(make_cuda_backend(), prepare_training_graph(small_networks().front().forward, {}));
+  const auto kernels = testing::compiled(kernels::make_cuda_backend(),
+                                         graph::prepare_training_graph(testing::small_networks().front().forward, {}));
   const auto timer = OpTimer::make(*kernels, 1);
   ASSERT_TRUE(timer.ok()) << timer.error().message;
-  for (OpIndex op = 0; op < kernels->graph().op_count(); ++op) {
+  for (graph::OpIndex op = 0; op < kernels->graph().op_count(); ++op) {
     const Result<Seconds> seconds = (*timer)->run(op);
     ASSERT_TRUE(seconds.ok()) << seconds.error().message;
     EXPECT_GT(*seconds, 0);
@@ -27,4 +28,4 @@ TEST(OpTimerOnGpu, TimesOps) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::measure

@@ -13,16 +13,16 @@
 #include "sluice/kernels/backend.hpp"
 #include "sluice/memory/machine.hpp"
 
-namespace sluice {
+namespace sluice::measure {
 
-inline constexpr OpIndex kOpsBefore = 2;  // run before a timed op, so that it finds the caches as in a step
+inline constexpr graph::OpIndex kOpsBefore = 2;  // run before a timed op, so that it finds the caches as in a step
 
 class OpTimer {
  public:
   // `rings` 2: with memory for put_in_slow(); each of them at least as large as `smallest_ring` and as
   // ScratchRing::kThreeCaches. kOutOfSpace when a ring cannot be mapped. `compiled` must outlive it. Kernels of a GPU are
   // timed there (measure/gpu_op_timer.hpp), with one ring.
-  static Result<std::unique_ptr<OpTimer>> make(CompiledGraph& compiled, int threads, int rings = 1,
+  static Result<std::unique_ptr<OpTimer>> make(kernels::CompiledGraph& compiled, int threads, int rings = 1,
                                                Bytes smallest_ring = 0);
   OpTimer() = default;
   virtual ~OpTimer() = default;
@@ -31,20 +31,20 @@ class OpTimer {
 
   // From here on the rings lie where these tiers do: on their memory nodes, if that is what they are. kOutOfSpace when
   // a node has no room for a ring.
-  virtual Status lie_in(const Tier& fast, const Tier& slow) = 0;
+  virtual Status lie_in(const memory::Tier& fast, const memory::Tier& slow) = 0;
 
   // From here on these tensors, and only these, lie in the slow ring.
-  virtual void put_in_slow(std::vector<TensorId> tensors) = 0;
+  virtual void put_in_slow(std::vector<graph::TensorId> tensors) = 0;
 
   // Seconds of the op. An op's error names the op.
-  virtual Result<Seconds> run(OpIndex op) = 0;
+  virtual Result<Seconds> run(graph::OpIndex op) = 0;
   // The same with no byte of any operand in a cache.
-  virtual Result<Seconds> run_cold(OpIndex op) = 0;
+  virtual Result<Seconds> run_cold(graph::OpIndex op) = 0;
   // `op` behind the ops that precede it in the step: warm.
-  Result<Seconds> run_behind_others(OpIndex op);
+  Result<Seconds> run_behind_others(graph::OpIndex op);
 };
 
 // Fills a step's input with zeros.
-std::unique_ptr<InputSource> make_zero_input();
+std::unique_ptr<kernels::InputSource> make_zero_input();
 
-}  // namespace sluice
+}  // namespace sluice::measure

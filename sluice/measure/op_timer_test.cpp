@@ -4,21 +4,21 @@
 
 #include <algorithm>
 
-namespace sluice {
+namespace sluice::measure {
 namespace {
 
 constexpr Bytes kTensorBytes = 256 * kKiB;
 
 // Two ops of two inputs and one output each; the second reads what the first wrote.
-Graph two_ops() {
-  Graph graph;
-  Tensor tensor;
+graph::Graph two_ops() {
+  graph::Graph graph;
+  graph::Tensor tensor;
   tensor.shape = {kTensorBytes / 4};
   for (int i = 0; i < 4; ++i) graph.add_tensor(tensor);
-  for (TensorId i = 0; i < 2; ++i) {
-    Op op;
+  for (graph::TensorId i = 0; i < 2; ++i) {
+    graph::Op op;
     op.name = "op" + std::to_string(i);
-    op.kind = OpKind::kAdd;
+    op.kind = graph::OpKind::kAdd;
     op.inputs = {i, i + 1};
     op.outputs = {i + 2};
     graph.add_op(op);
@@ -39,10 +39,10 @@ std::uint64_t sum_far_apart(const std::uint32_t* values) {
 }
 
 // Reads every input and remembers where the operands were.
-class ReadingGraph : public CompiledGraph {
+class ReadingGraph : public kernels::CompiledGraph {
  public:
-  const Graph& graph() const override { return graph_; }
-  Status run(OpIndex op, std::span<void* const> operands, const StepContext&) override {
+  const graph::Graph& graph() const override { return graph_; }
+  Status run(graph::OpIndex op, std::span<void* const> operands, const kernels::StepContext&) override {
     if (op == failing_op) return Error{ErrorCode::kIo, "no"};
     ops.push_back(op);
     last_operands.assign(operands.begin(), operands.end());
@@ -52,16 +52,16 @@ class ReadingGraph : public CompiledGraph {
     }
     return {};
   }
-  void to_plain(TensorId, const void*, std::span<float>) override {}
-  void from_plain(TensorId, std::span<const float>, void*) override {}
+  void to_plain(graph::TensorId, const void*, std::span<float>) override {}
+  void from_plain(graph::TensorId, std::span<const float>, void*) override {}
 
   std::uint64_t sum = 0;
-  OpIndex failing_op = -1;
-  std::vector<OpIndex> ops;
+  graph::OpIndex failing_op = -1;
+  std::vector<graph::OpIndex> ops;
   std::vector<void*> last_operands;
 
  private:
-  Graph graph_ = two_ops();
+  graph::Graph graph_ = two_ops();
 };
 
 TEST(OpTimer, AnOpTimedColdWaitsForMemory) {
@@ -100,9 +100,9 @@ TEST(OpTimer, RingsLieWhereTheTiersDo) {
   ReadingGraph compiled;
   const auto timer = OpTimer::make(compiled, 1, 2);
   ASSERT_TRUE(timer.ok());
-  const Tier dram{.name = "dram"};
-  EXPECT_TRUE((*timer)->lie_in(dram, {.name = "optane", .kind = TierKind::kEmulated}).ok());
-  const Status missing = (*timer)->lie_in(dram, {.name = "numa:900", .kind = TierKind::kNuma, .node = 900});
+  const memory::Tier dram{.name = "dram"};
+  EXPECT_TRUE((*timer)->lie_in(dram, {.name = "optane", .kind = memory::TierKind::kEmulated}).ok());
+  const Status missing = (*timer)->lie_in(dram, {.name = "numa:900", .kind = memory::TierKind::kNuma, .node = 900});
   ASSERT_FALSE(missing.ok());
   EXPECT_NE(missing.error().message.find("numa:900"), std::string::npos);
 }
@@ -113,7 +113,7 @@ TEST(OpTimer, RunsTheOpsBefore) {
   ASSERT_TRUE(timer.ok());
   const Result<Seconds> seconds = (*timer)->run_behind_others(1);
   ASSERT_TRUE(seconds.ok());
-  EXPECT_EQ(compiled.ops, (std::vector<OpIndex>{0, 1}));
+  EXPECT_EQ(compiled.ops, (std::vector<graph::OpIndex>{0, 1}));
   EXPECT_GT(*seconds, 0);
 }
 
@@ -128,4 +128,4 @@ TEST(OpTimer, NamesTheOpThatFails) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::measure

@@ -9,7 +9,7 @@
 
 #include "sluice/measure/profiler.hpp"
 
-namespace sluice {
+namespace sluice::measure {
 
 struct PlacementEffort {
   int ops = 0;             // distinct, over all slow tiers
@@ -20,7 +20,8 @@ struct PlacementEffort {
 
 // Measures what the cache does not know and puts everything into `profile`. The cache is saved as in measure_profile().
 // kUnsupported when the machine has no slow tier that ops may address.
-Result<PlacementEffort> measure_placements(CompiledGraph& compiled, const Machine& machine, ProfileCache& cache,
-                                           Profile& profile, const ProfileProgress& on_progress = {});
+Result<PlacementEffort> measure_placements(kernels::CompiledGraph& compiled, const memory::Machine& machine,
+                                           profile::ProfileCache& cache, profile::Profile& profile,
+                                           const ProfileProgress& on_progress = {});
 
-}  // namespace sluice
+}  // namespace sluice::measure

@@ -11,7 +11,7 @@
 #include "sluice/measure/op_timer.hpp"
 #include "sluice/profile/op_estimate.hpp"
 
-namespace sluice {
+namespace sluice::measure {
 namespace {
 
 constexpr std::size_t kEnoughSamples = 5;
@@ -25,13 +25,13 @@ constexpr double kRunsOfAnOp = 8;       // warming up, samples, and as part of w
 // The ops of one signature.
 struct OpTask {
   std::string signature;
-  std::vector<OpIndex> ops = {};              // the first ones
-  int count = 0;                              // of all
-  Seconds estimate = 0;                       // of one
-  std::vector<Seconds> warm = {}, cold = {};  // of this batch
-  std::optional<OpMeasurement> kept = {};     // with the least medians so far
+  std::vector<graph::OpIndex> ops = {};             // the first ones
+  int count = 0;                                    // of all
+  Seconds estimate = 0;                             // of one
+  std::vector<Seconds> warm = {}, cold = {};        // of this batch
+  std::optional<profile::OpMeasurement> kept = {};  // with the least medians so far
 
-  OpIndex first() const { return ops.front(); }
+  graph::OpIndex first() const { return ops.front(); }
   Seconds in_step() const { return count * estimate; }
   bool enough() const {
     if (warm.empty()) return false;
@@ -42,7 +42,8 @@ using OpTasks = std::vector<OpTask*>;
 
 class StepMeasurement {
  public:
-  StepMeasurement(CompiledGraph& compiled, const Machine& machine, ProfileCache& cache, const Profiling& profiling)
+  StepMeasurement(kernels::CompiledGraph& compiled, const memory::Machine& machine, profile::ProfileCache& cache,
+                  const Profiling& profiling)
       : compiled_(compiled), graph_(compiled.graph()), machine_(machine), cache_(cache), profiling_(profiling) {
     find_tasks();
   }
@@ -69,18 +70,18 @@ class StepMeasurement {
   bool limited() const { return profiling_.most_seconds < kWithoutLimit; }
   Seconds left() const { return profiling_.most_seconds - seconds_since(begin_); }
   bool over() const { return left() <= 0; }
-  OpWork work(const OpTask& task) const { return work_of(graph_, graph_.op(task.first())); }
+  profile::OpWork work(const OpTask& task) const { return profile::work_of(graph_, graph_.op(task.first())); }
 
   bool knows(const OpTask& task) const {
-    const std::optional<OpMeasurement> known = cache_.find_op(task.signature);
+    const std::optional<profile::OpMeasurement> known = cache_.find_op(task.signature);
     return known && known->sound() && profiling_.known == KnownTimes::kUse &&
            (!profiling_.cold || known->cold.samples > 0);
   }
 
   void find_tasks() {
     std::map<std::string, std::size_t> places;
-    for (OpIndex op = 0; op < graph_.op_count(); ++op) {
-      std::string signature = op_signature(graph_, graph_.op(op));
+    for (graph::OpIndex op = 0; op < graph_.op_count(); ++op) {
+      std::string signature = graph::op_signature(graph_, graph_.op(op));
       const auto [place, is_new] = places.try_emplace(signature, tasks_.size());
       if (is_new) tasks_.push_back({.signature = std::move(signature)});
       OpTask& task = tasks_[place->second];
@@ -91,11 +92,11 @@ class StepMeasurement {
   }
 
   void estimate() {
-    std::map<std::string, OpMeasurement> known = cache_.ops();
+    std::map<std::string, profile::OpMeasurement> known = cache_.ops();
     for (const OpTask& task : tasks_) {
       if (task.kept) known[task.signature] = *task.kept;
     }
-    const OpEstimator estimator(machine_, known);
+    const profile::OpEstimator estimator(machine_, known);
     for (OpTask& task : tasks_) {
       const auto found = known.find(task.signature);
       task.estimate = found != known.end() ? found->second.warm.median
@@ -121,13 +122,13 @@ class StepMeasurement {
   }
 
   Status measure_one_of_each_kind() {
-    std::set<OpKind> kinds;
+    std::set<graph::OpKind> kinds;
     for (OpTask* task : worth_measuring()) {
       if (over() && !kinds.empty()) break;
       if (!kinds.insert(graph_.op(task->first()).kind).second) continue;
       SLUICE_RETURN_IF_ERROR(timer_->run(task->first()));  // makes its kernel
       SLUICE_ASSIGN(const Seconds seconds, timer_->run_behind_others(task->first()));
-      task->kept = {.warm = summarize({seconds}), .work = work(*task)};
+      task->kept = {.warm = profile::summarize({seconds}), .work = work(*task)};
     }
     estimate();
     return {};
@@ -163,12 +164,12 @@ class StepMeasurement {
   // In step order, each op behind those before it. One that is timed cold leaves its operands in the caches as it did
   // when it was timed warm, for the ops behind it.
   Status run_pass(const OpTasks& chosen, bool counts) {
-    std::map<OpIndex, OpTask*> at;
+    std::map<graph::OpIndex, OpTask*> at;
     for (OpTask* task : chosen) {
       if (task->enough()) continue;
-      for (const OpIndex op : task->ops) at.emplace(op, task);
+      for (const graph::OpIndex op : task->ops) at.emplace(op, task);
     }
-    OpIndex next = 0;  // first op not yet run in this pass
+    graph::OpIndex next = 0;  // first op not yet run in this pass
     for (const auto& [op, task] : at) {
       if (over()) return {};
       for (next = std::max(next, op - kOpsBefore); next < op; ++next) SLUICE_RETURN_IF_ERROR(timer_->run(next));
@@ -186,8 +187,8 @@ class StepMeasurement {
 
   void keep_shorter(OpTask& task) const {
     if (task.warm.empty()) return;
-    OpMeasurement now{.warm = summarize(task.warm), .work = work(task)};
-    if (!task.cold.empty()) now.cold = summarize(task.cold);
+    profile::OpMeasurement now{.warm = profile::summarize(task.warm), .work = work(task)};
+    if (!task.cold.empty()) now.cold = profile::summarize(task.cold);
     if (!task.kept || !task.kept->sound()) {  // or what was run to tell others from
       task.kept = now;
       return;
@@ -200,7 +201,7 @@ class StepMeasurement {
   static double noise(const OpTasks& chosen) {
     Seconds medians = 0, shortest = 0;
     for (const OpTask* task : chosen) {
-      const Timing timing = summarize(task->warm);
+      const profile::Timing timing = profile::summarize(task->warm);
       medians += task->count * timing.median;
       shortest += task->count * timing.min;
     }
@@ -217,10 +218,10 @@ class StepMeasurement {
     profiling_.on_progress(static_cast<int>(samples), static_cast<int>(wanted));
   }
 
-  CompiledGraph& compiled_;
-  const Graph& graph_;
-  const Machine& machine_;
-  ProfileCache& cache_;
+  kernels::CompiledGraph& compiled_;
+  const graph::Graph& graph_;
+  const memory::Machine& machine_;
+  profile::ProfileCache& cache_;
   const Profiling& profiling_;
   Clock::time_point begin_ = Clock::now();
   std::vector<OpTask> tasks_;
@@ -229,16 +230,16 @@ class StepMeasurement {
 
 }  // namespace
 
-Result<Profile> measure_profile(CompiledGraph& compiled, const Machine& machine, ProfileCache& cache,
-                                const Profiling& profiling) {
+Result<profile::Profile> measure_profile(kernels::CompiledGraph& compiled, const memory::Machine& machine,
+                                         profile::ProfileCache& cache, const Profiling& profiling) {
   SLUICE_ASSIGN(const int measured, StepMeasurement(compiled, machine, cache, profiling).measure());
   spdlog::debug("op times of {}: {} distinct ops measured", compiled.graph().name, measured);
   if (measured > 0) {
     if (const Status saved = cache.save(); !saved.ok()) spdlog::warn(saved.error().message);
   }
-  Profile profile = known_profile(compiled.graph(), machine, cache);
+  profile::Profile profile = profile::known_profile(compiled.graph(), machine, cache);
   profile.measured_ops = measured;
   return profile;
 }
 
-}  // namespace sluice
+}  // namespace sluice::measure

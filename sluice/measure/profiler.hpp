@@ -26,7 +26,7 @@
 #include "sluice/profile/profile.hpp"
 #include "sluice/profile/profile_cache.hpp"
 
-namespace sluice {
+namespace sluice::measure {
 
 inline constexpr double kNoise = 0.1;
 inline constexpr double kSmallShare = 0.01;  // of the step: that are not worth measuring, together
@@ -48,7 +48,7 @@ struct Profiling {
 
 // The cache is saved when something was measured; if that fails, a warning is logged and the profile still returned.
 // Times by placement that the cache knows are in the profile too; measure_placements() adds the others.
-Result<Profile> measure_profile(CompiledGraph& compiled, const Machine& machine, ProfileCache& cache,
-                                const Profiling& profiling = {});
+Result<profile::Profile> measure_profile(kernels::CompiledGraph& compiled, const memory::Machine& machine,
+                                         profile::ProfileCache& cache, const Profiling& profiling = {});
 
-}  // namespace sluice
+}  // namespace sluice::measure

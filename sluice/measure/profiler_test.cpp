@@ -7,20 +7,20 @@
 
 #include "sluice/testing/mixing_graph.hpp"
 
-namespace sluice {
+namespace sluice::measure {
 namespace {
 
 // Two ops of one signature and one of another.
-Graph three_small_ops() {
-  Graph graph;
-  Tensor tensor;
+graph::Graph three_small_ops() {
+  graph::Graph graph;
+  graph::Tensor tensor;
   tensor.shape = {1000};
-  std::vector<TensorId> tensors;
+  std::vector<graph::TensorId> tensors;
   for (int i = 0; i < 4; ++i) tensors.push_back(graph.add_tensor(tensor));
   for (std::size_t i = 0; i < 3; ++i) {
-    Op op;
+    graph::Op op;
     op.name = "op" + std::to_string(i);
-    op.kind = i < 2 ? OpKind::kRelu : OpKind::kAdd;
+    op.kind = i < 2 ? graph::OpKind::kRelu : graph::OpKind::kAdd;
     op.inputs = {tensors[i]};
     op.outputs = {tensors[i + 1]};
     graph.add_op(op);
@@ -33,9 +33,11 @@ class ProfilerTest : public ::testing::Test {
   ProfilerTest() { machine_.tiers.emplace_back(); }
   void SetUp() override { std::filesystem::remove_all(folder_); }
   void TearDown() override { std::filesystem::remove_all(folder_); }
-  ProfileCache open_cache() const { return ProfileCache::open(machine_.compute_fingerprint(), folder_); }
+  profile::ProfileCache open_cache() const {
+    return profile::ProfileCache::open(machine_.compute_fingerprint(), folder_);
+  }
 
-  Machine machine_;
+  memory::Machine machine_;
   std::filesystem::path folder_ =
       std::filesystem::temp_directory_path() / ("sluice_profiler_" + std::to_string(::getpid()) + "_" +
                                                 ::testing::UnitTest::GetInstance()->current_test_info()->name());
@@ -43,7 +45,7 @@ class ProfilerTest : public ::testing::Test {
 
 TEST_F(ProfilerTest, MeasuresEveryOp) {
   testing::MixingGraph compiled(three_small_ops(), {.op_seconds = 2e-3, .failing_op = {}});
-  ProfileCache cache = open_cache();
+  profile::ProfileCache cache = open_cache();
   int last_done = 0;
   int last_total = 0;
   const auto show = [&](int done, int total) {
@@ -59,8 +61,8 @@ TEST_F(ProfilerTest, MeasuresEveryOp) {
   EXPECT_EQ(profile->op_seconds[0], profile->op_seconds[1]) << "one signature, one time";
   EXPECT_GE(last_done, 10) << "samples";
   EXPECT_EQ(last_total, last_done);
-  const auto measured = cache.find_op(op_signature(compiled.graph(), compiled.graph().op(2)));
-  for (const Timing& timing : {measured->warm, measured->cold}) {
+  const auto measured = cache.find_op(graph::op_signature(compiled.graph(), compiled.graph().op(2)));
+  for (const profile::Timing& timing : {measured->warm, measured->cold}) {
     EXPECT_GE(timing.samples, 5);
     EXPECT_LE(timing.min, timing.median);
     EXPECT_LE(timing.median, timing.max);
@@ -77,9 +79,9 @@ TEST_F(ProfilerTest, MeasuresNothingBesideTheOp) {
   Seconds longest = 0;
   for (int attempt = 0; attempt < 10; ++attempt) {  // what else runs here only ever makes a sample longer
     testing::MixingGraph compiled(three_small_ops(), {.op_seconds = kOp, .failing_op = {}});
-    ProfileCache cache = open_cache();
+    profile::ProfileCache cache = open_cache();
     ASSERT_TRUE(measure_profile(compiled, machine_, cache, {.cold = true}).ok());
-    const auto measured = cache.find_op(op_signature(compiled.graph(), compiled.graph().op(2)));
+    const auto measured = cache.find_op(graph::op_signature(compiled.graph(), compiled.graph().op(2)));
     longest = std::max(measured->warm.min, measured->cold.min);
     if (longest < 2 * kOp) break;
     std::filesystem::remove_all(folder_);
@@ -89,11 +91,11 @@ TEST_F(ProfilerTest, MeasuresNothingBesideTheOp) {
 
 TEST_F(ProfilerTest, ASecondRunMeasuresNothing) {
   testing::MixingGraph compiled(three_small_ops());
-  ProfileCache first_cache = open_cache();
+  profile::ProfileCache first_cache = open_cache();
   const auto first = measure_profile(compiled, machine_, first_cache);
   ASSERT_TRUE(first.ok());
   const int ops_run = compiled.ops_run();
-  ProfileCache second_cache = open_cache();
+  profile::ProfileCache second_cache = open_cache();
   const auto second = measure_profile(compiled, machine_, second_cache);
   ASSERT_TRUE(second.ok());
   EXPECT_EQ(compiled.ops_run(), ops_run);
@@ -105,22 +107,22 @@ TEST_F(ProfilerTest, ASecondRunMeasuresNothing) {
 
 TEST_F(ProfilerTest, KnownTimesAreReplacedWhenAsked) {
   testing::MixingGraph compiled(three_small_ops());
-  ProfileCache cache = open_cache();
+  profile::ProfileCache cache = open_cache();
   ASSERT_TRUE(measure_profile(compiled, machine_, cache).ok());
   testing::MixingGraph slower(three_small_ops(), {.op_seconds = 2e-3, .failing_op = {}});
   const auto again = measure_profile(slower, machine_, cache, {.known = KnownTimes::kReplace});
   ASSERT_TRUE(again.ok());
   EXPECT_EQ(again->measured_ops, 2);
   for (const Seconds seconds : again->op_seconds) EXPECT_GE(seconds, 2e-3);
-  ProfileCache kept = open_cache();
-  EXPECT_GE(kept.find_op(op_signature(slower.graph(), slower.graph().op(2)))->warm.median, 2e-3);
+  profile::ProfileCache kept = open_cache();
+  EXPECT_GE(kept.find_op(graph::op_signature(slower.graph(), slower.graph().op(2)))->warm.median, 2e-3);
 }
 
 // Without a limit nothing is run to tell others from. A batch is three passes over both signatures, of which one has two
 // ops, and two more over the other, each behind two ops.
 TEST_F(ProfilerTest, ANoisyMomentIsMeasuredThreeTimesAndNoMore) {
   testing::MixingGraph compiled(three_small_ops(), {.op_seconds = 1e-3, .failing_op = {}, .uneven = true});
-  ProfileCache cache = open_cache();
+  profile::ProfileCache cache = open_cache();
   ASSERT_TRUE(measure_profile(compiled, machine_, cache, {.most_seconds = kWithoutLimit}).ok());
   const int pass = 3;
   const int batch = 3 * pass + 2 * (2 + 1);
@@ -129,9 +131,9 @@ TEST_F(ProfilerTest, ANoisyMomentIsMeasuredThreeTimesAndNoMore) {
 
 TEST_F(ProfilerTest, ColdTimesAreMeasuredWhereTheyAreWanted) {
   testing::MixingGraph compiled(three_small_ops());
-  ProfileCache cache = open_cache();
+  profile::ProfileCache cache = open_cache();
   EXPECT_TRUE(measure_profile(compiled, machine_, cache)->cold_seconds.empty());
-  const Profile cold = measure_profile(compiled, machine_, cache, {.cold = true}).value();
+  const profile::Profile cold = measure_profile(compiled, machine_, cache, {.cold = true}).value();
   EXPECT_EQ(cold.cold_seconds.size(), 3U);
   EXPECT_EQ(cold.measured_ops, 2) << "again, with cold times";
   EXPECT_EQ(measure_profile(compiled, machine_, cache, {.cold = true})->measured_ops, 0);
@@ -139,20 +141,20 @@ TEST_F(ProfilerTest, ColdTimesAreMeasuredWhereTheyAreWanted) {
 
 // A thousand relus of growing size: one is run, and the others are told from it.
 TEST_F(ProfilerTest, WhatThereIsNoTimeForIsToldFromOthersOfItsKind) {
-  Graph graph;
+  graph::Graph graph;
   for (std::int64_t i = 1; i <= 1000; ++i) {
-    Tensor tensor;
+    graph::Tensor tensor;
     tensor.shape = {1000 * i};
-    Op op;
+    graph::Op op;
     op.name = "relu" + std::to_string(i);
-    op.kind = OpKind::kRelu;
+    op.kind = graph::OpKind::kRelu;
     op.inputs = {graph.add_tensor(tensor)};
     op.outputs = {graph.add_tensor(tensor)};
     graph.add_op(op);
   }
   testing::MixingGraph compiled(graph, {.op_seconds = 0.02, .failing_op = {}});
-  ProfileCache cache = open_cache();
-  const Profile profile = measure_profile(compiled, machine_, cache, {.most_seconds = 0.1}).value();
+  profile::ProfileCache cache = open_cache();
+  const profile::Profile profile = measure_profile(compiled, machine_, cache, {.most_seconds = 0.1}).value();
   EXPECT_LT(compiled.ops_run(), 20);
   EXPECT_GE(profile.measured_ops, 1);
   EXPECT_GE(profile.estimated_ops, 990);
@@ -162,19 +164,19 @@ TEST_F(ProfilerTest, WhatThereIsNoTimeForIsToldFromOthersOfItsKind) {
 
 // Ninety small ops beside one that takes nearly all of the step.
 TEST_F(ProfilerTest, TheSmallestAreNotMeasuredWhereTimeIsShort) {
-  Graph graph;
+  graph::Graph graph;
   for (std::int64_t i = 1; i <= 90; ++i) {
-    Tensor tensor;
+    graph::Tensor tensor;
     tensor.shape = {i == 1 ? 500'000 : i};
-    Op op;
-    op.kind = OpKind::kRelu;
+    graph::Op op;
+    op.kind = graph::OpKind::kRelu;
     op.inputs = {graph.add_tensor(tensor)};
     op.outputs = {graph.add_tensor(tensor)};
     graph.add_op(op);
   }
   testing::MixingGraph compiled(graph);
-  ProfileCache cache = open_cache();
-  const Profile profile = measure_profile(compiled, machine_, cache).value();
+  profile::ProfileCache cache = open_cache();
+  const profile::Profile profile = measure_profile(compiled, machine_, cache).value();
   EXPECT_EQ(profile.measured_ops, 1);
   EXPECT_EQ(profile.estimated_ops, 89);
   EXPECT_LT(profile.estimated_share, kSmallShare);
@@ -185,11 +187,11 @@ TEST_F(ProfilerTest, TheSmallestAreNotMeasuredWhereTimeIsShort) {
 
 TEST_F(ProfilerTest, NamesTheOpThatFails) {
   testing::MixingGraph compiled(three_small_ops(), {.op_seconds = 0, .failing_op = 2});
-  ProfileCache cache = open_cache();
+  profile::ProfileCache cache = open_cache();
   const auto profile = measure_profile(compiled, machine_, cache);
   ASSERT_FALSE(profile.ok());
   EXPECT_NE(profile.error().message.find("op2"), std::string::npos);
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::measure

@@ -5,46 +5,47 @@
 #include "sluice/graph/liveness.hpp"
 #include "sluice/memory/observe/hardware_sampling.hpp"
 
-namespace sluice {
+namespace sluice::measure {
 
-Result<std::unique_ptr<SamplingRecorder>> SamplingRecorder::create(const Graph& graph) {
-  SLUICE_ASSIGN(std::unique_ptr<SampleSource> source, open_hardware_sampler());
+Result<std::unique_ptr<SamplingRecorder>> SamplingRecorder::create(const graph::Graph& graph) {
+  SLUICE_ASSIGN(std::unique_ptr<memory::SampleSource> source, memory::open_hardware_sampler());
   return std::make_unique<SamplingRecorder>(graph, std::move(source));
 }
 
-SamplingRecorder::SamplingRecorder(const Graph& graph, std::unique_ptr<SampleSource> source)
+SamplingRecorder::SamplingRecorder(const graph::Graph& graph, std::unique_ptr<memory::SampleSource> source)
     : graph_(graph), source_(std::move(source)) {
-  for (const Op& op : graph.ops()) {
+  for (const graph::Op& op : graph.ops()) {
     auto& touches = counts_.emplace_back();
-    for (const TensorId tensor : distinct_operands(op)) {
+    for (const graph::TensorId tensor : graph::distinct_operands(op)) {
       if (graph.tensor(tensor).bytes > 0) touches.push_back({.tensor = tensor});
     }
   }
 }
 
-Status SamplingRecorder::before_op(OpIndex, std::span<void* const> operands) {
+Status SamplingRecorder::before_op(graph::OpIndex, std::span<void* const> operands) {
   begins_.clear();
   for (const void* operand : operands) begins_.push_back(reinterpret_cast<std::uintptr_t>(operand));
   source_->start();
   return {};
 }
 
-void SamplingRecorder::after_op(OpIndex op) {
+void SamplingRecorder::after_op(graph::OpIndex op) {
   source_->stop();
-  for (const MemorySample& sample : source_->drain()) {
+  for (const memory::MemorySample& sample : source_->drain()) {
     add(sample, graph_.op(op), counts_[static_cast<std::size_t>(op)]);
   }
 }
 
-void SamplingRecorder::add(const MemorySample& sample, const Op& op, std::vector<TensorTouches>& touches) const {
+void SamplingRecorder::add(const memory::MemorySample& sample, const graph::Op& op,
+                           std::vector<profile::TensorTouches>& touches) const {
   for (std::size_t i = 0; i < begins_.size(); ++i) {
-    const TensorId tensor = i < op.inputs.size() ? op.inputs[i] : op.outputs[i - op.inputs.size()];
+    const graph::TensorId tensor = i < op.inputs.size() ? op.inputs[i] : op.outputs[i - op.inputs.size()];
     const auto bytes = static_cast<std::uintptr_t>(graph_.tensor(tensor).bytes);
     if (sample.address < begins_[i] || sample.address - begins_[i] >= bytes) continue;
-    TensorTouches& touched = *std::ranges::find(touches, tensor, &TensorTouches::tensor);
+    profile::TensorTouches& touched = *std::ranges::find(touches, tensor, &profile::TensorTouches::tensor);
     (sample.write ? touched.writes : touched.reads) += sample.weight;
     return;
   }
 }
 
-}  // namespace sluice
+}  // namespace sluice::measure

@@ -12,27 +12,27 @@
 #include "sluice/memory/observe/memory_samples.hpp"
 #include "sluice/profile/access_profile.hpp"
 
-namespace sluice {
+namespace sluice::measure {
 
-class SamplingRecorder final : public OpObserver {
+class SamplingRecorder final : public exec::OpObserver {
  public:
   // With the processor's samples; kUnsupported where it takes none. `graph` outlives the recorder.
-  static Result<std::unique_ptr<SamplingRecorder>> create(const Graph& graph);
-  SamplingRecorder(const Graph& graph, std::unique_ptr<SampleSource> source);
+  static Result<std::unique_ptr<SamplingRecorder>> create(const graph::Graph& graph);
+  SamplingRecorder(const graph::Graph& graph, std::unique_ptr<memory::SampleSource> source);
 
-  Status before_op(OpIndex op, std::span<void* const> operands) override;
-  void after_op(OpIndex op) override;
+  Status before_op(graph::OpIndex op, std::span<void* const> operands) override;
+  void after_op(graph::OpIndex op) override;
 
-  const std::vector<std::vector<TensorTouches>>& counts() const { return counts_; }
+  const std::vector<std::vector<profile::TensorTouches>>& counts() const { return counts_; }
   std::vector<std::string> notes() const { return source_->notes(); }
 
  private:
-  void add(const MemorySample& sample, const Op& op, std::vector<TensorTouches>& touches) const;
+  void add(const memory::MemorySample& sample, const graph::Op& op, std::vector<profile::TensorTouches>& touches) const;
 
-  const Graph& graph_;
-  std::unique_ptr<SampleSource> source_;
+  const graph::Graph& graph_;
+  std::unique_ptr<memory::SampleSource> source_;
   std::vector<std::uintptr_t> begins_;  // of the running op's operands, inputs then outputs
-  std::vector<std::vector<TensorTouches>> counts_;
+  std::vector<std::vector<profile::TensorTouches>> counts_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::measure

@@ -12,21 +12,21 @@
 #include "sluice/plan/plan.hpp"
 #include "sluice/plan/rooms.hpp"
 
-namespace sluice {
+namespace sluice::measure {
 namespace {
 
 constexpr Bytes kNoPlace = -1;
 constexpr Bytes kStreamedWord = 8;
 
-Bytes room_of(const Graph& graph, const Op& op) {
+Bytes room_of(const graph::Graph& graph, const graph::Op& op) {
   Bytes room = 0;
-  for (const TensorId tensor : distinct_operands(op)) room += stored_bytes(graph.tensor(tensor));
+  for (const graph::TensorId tensor : graph::distinct_operands(op)) room += plan::stored_bytes(graph.tensor(tensor));
   return room;
 }
 
-Bytes room_of_largest(const Graph& graph) {
+Bytes room_of_largest(const graph::Graph& graph) {
   Bytes largest = 0;
-  for (const Op& op : graph.ops()) largest = std::max(largest, room_of(graph, op));
+  for (const graph::Op& op : graph.ops()) largest = std::max(largest, room_of(graph, op));
   return largest;
 }
 
@@ -37,7 +37,7 @@ std::vector<float> pattern_of_normals() {
   return pattern;
 }
 
-void fill_with_normals(const Arena& arena, int threads) {
+void fill_with_normals(const memory::Arena& arena, int threads) {
   const std::vector<float> pattern = pattern_of_normals();
   const auto block = static_cast<Bytes>(pattern.size() * sizeof(float));
 #pragma omp parallel for num_threads(threads) schedule(static)
@@ -49,41 +49,41 @@ void fill_with_normals(const Arena& arena, int threads) {
 
 }  // namespace
 
-Result<ScratchRing> ScratchRing::make(const Graph& graph, int threads, Bytes smallest_ring) {
-  SLUICE_ASSIGN(Arena arena, Arena::map(std::max(smallest_ring, room_of_largest(graph)), "scratch"));
+Result<ScratchRing> ScratchRing::make(const graph::Graph& graph, int threads, Bytes smallest_ring) {
+  SLUICE_ASSIGN(memory::Arena arena, memory::Arena::map(std::max(smallest_ring, room_of_largest(graph)), "scratch"));
   fill_with_normals(arena, threads);
   return ScratchRing(graph, std::move(arena), false);
 }
 
-Result<ScratchRing> ScratchRing::make_on_gpu(const Graph& graph, Bytes smallest_ring) {
-  SLUICE_ASSIGN(Arena arena, map_device_arena(std::max(smallest_ring, room_of_largest(graph)), "scratch"));
+Result<ScratchRing> ScratchRing::make_on_gpu(const graph::Graph& graph, Bytes smallest_ring) {
+  SLUICE_ASSIGN(memory::Arena arena, gpu::map_device_arena(std::max(smallest_ring, room_of_largest(graph)), "scratch"));
   const std::vector<float> pattern = pattern_of_normals();
   const auto block = static_cast<Bytes>(pattern.size() * sizeof(float));
   for (Bytes begin = 0; begin < arena.bytes(); begin += block) {
     const auto bytes = static_cast<std::size_t>(std::min(block, arena.bytes() - begin));
-    SLUICE_RETURN_IF_ERROR(copy_gpu_bytes(arena.data() + begin, pattern.data(), bytes));
+    SLUICE_RETURN_IF_ERROR(gpu::copy_gpu_bytes(arena.data() + begin, pattern.data(), bytes));
   }
   return ScratchRing(graph, std::move(arena), true);
 }
 
-ScratchRing::ScratchRing(const Graph& graph, Arena arena, bool on_gpu)
+ScratchRing::ScratchRing(const graph::Graph& graph, memory::Arena arena, bool on_gpu)
     : graph_(&graph), arena_(std::move(arena)), on_gpu_(on_gpu), position_(graph.tensors().size(), kNoPlace) {}
 
-Status ScratchRing::lie_in(const Tier& tier) const {
+Status ScratchRing::lie_in(const memory::Tier& tier) const {
   return tier.kind->settle == nullptr ? Status() : tier.kind->settle(tier, arena_);
 }
 
-std::vector<void*> ScratchRing::place(const Op& op) {
+std::vector<void*> ScratchRing::place(const graph::Op& op) {
   const Bytes room = room_of(*graph_, op);
   const Bytes left = arena_.bytes() - cursor_ % arena_.bytes();
   if (room > left) cursor_ += left;                           // so that no operand lies across the end of the ring
   const Bytes overwritten = cursor_ + room - arena_.bytes();  // before here, should every operand be placed anew
-  for (const TensorId tensor : distinct_operands(op)) {
+  for (const graph::TensorId tensor : graph::distinct_operands(op)) {
     if (position_[static_cast<std::size_t>(tensor)] < std::max<Bytes>(overwritten, 0)) place_tensor(tensor);
   }
   std::vector<void*> pointers;
   for (const auto* operands : {&op.inputs, &op.outputs}) {
-    for (const TensorId tensor : *operands) {
+    for (const graph::TensorId tensor : *operands) {
       pointers.push_back(arena_.data() + position_[static_cast<std::size_t>(tensor)] % arena_.bytes());
     }
   }
@@ -91,34 +91,35 @@ std::vector<void*> ScratchRing::place(const Op& op) {
   return pointers;
 }
 
-std::vector<void*> ScratchRing::place_anew(const Op& op) {
-  for (const TensorId tensor : distinct_operands(op)) position_[static_cast<std::size_t>(tensor)] = kNoPlace;
+std::vector<void*> ScratchRing::place_anew(const graph::Op& op) {
+  for (const graph::TensorId tensor : graph::distinct_operands(op))
+    position_[static_cast<std::size_t>(tensor)] = kNoPlace;
   return place(op);
 }
 
 // Or one would find that there are no gradients yet, or that they are not finite, and do nothing.
-void ScratchRing::let_updates_run(const Op& op, std::span<void* const> operands) {
+void ScratchRing::let_updates_run(const graph::Op& op, std::span<void* const> operands) {
   if (op.attributes.delayed) *static_cast<float*>(operands[op.inputs.size() - 1]) = 1;
-  if (!is_update(op.kind) || !is_clipped(op)) return;
-  auto* const factor = static_cast<float*>(operands[2 + moments_of(op.kind)]);
+  if (!graph::is_update(op.kind) || !graph::is_clipped(op)) return;
+  auto* const factor = static_cast<float*>(operands[2 + graph::moments_of(op.kind)]);
   factor[0] = 1;
   if (op.attributes.scaled) factor[1] = 0;
 }
 
-void ScratchRing::place_tensor(TensorId id) {
-  const Tensor& tensor = graph_->tensor(id);
+void ScratchRing::place_tensor(graph::TensorId id) {
+  const graph::Tensor& tensor = graph_->tensor(id);
   position_[static_cast<std::size_t>(id)] = cursor_;
   // Floats of some kind are there already, and touching them would make cold data warm.
-  if (tensor.dtype != DType::kF32) {
+  if (tensor.dtype != graph::DType::kF32) {
     clear_past_caches(arena_.data() + cursor_ % arena_.bytes(), tensor.bytes);
   }
-  cursor_ += stored_bytes(tensor);
+  cursor_ += plan::stored_bytes(tensor);
 }
 
-void ScratchRing::clear_integers(const Op& op, std::span<void* const> operands) const {
+void ScratchRing::clear_integers(const graph::Op& op, std::span<void* const> operands) const {
   for (std::size_t i = 0; i < op.outputs.size(); ++i) {
-    const Tensor& tensor = graph_->tensor(op.outputs[i]);
-    if (tensor.dtype == DType::kF32) continue;
+    const graph::Tensor& tensor = graph_->tensor(op.outputs[i]);
+    if (tensor.dtype == graph::DType::kF32) continue;
     clear(operands[op.inputs.size() + i], tensor.bytes);
   }
 }
@@ -135,10 +136,10 @@ void ScratchRing::clear_past_caches(void* memory, Bytes bytes) const {
 void ScratchRing::clear(void* memory, Bytes bytes) const {
   const auto size = static_cast<std::size_t>(bytes);
   if (on_gpu_) {
-    SLUICE_CHECK(clear_gpu_bytes(memory, size).ok(), "scratch memory of the GPU can be cleared");
+    SLUICE_CHECK(gpu::clear_gpu_bytes(memory, size).ok(), "scratch memory of the GPU can be cleared");
   } else {
     std::memset(memory, 0, size);
   }
 }
 
-}  // namespace sluice
+}  // namespace sluice::measure

@@ -18,43 +18,43 @@
 #include "sluice/memory/arena.hpp"
 #include "sluice/memory/machine.hpp"
 
-namespace sluice {
+namespace sluice::measure {
 
 class ScratchRing {
  public:
   static constexpr Bytes kThreeCaches = 96 * kMiB;  // of a last-level cache of 32 MiB
 
   // `threads` fill the memory. kOutOfSpace when the ring cannot be mapped. `graph` must outlive the ring.
-  static Result<ScratchRing> make(const Graph& graph, int threads, Bytes smallest_ring = kThreeCaches);
+  static Result<ScratchRing> make(const graph::Graph& graph, int threads, Bytes smallest_ring = kThreeCaches);
   // In a GPU's memory.
-  static Result<ScratchRing> make_on_gpu(const Graph& graph, Bytes smallest_ring);
+  static Result<ScratchRing> make_on_gpu(const graph::Graph& graph, Bytes smallest_ring);
 
   // Moves the memory to the tier's node and binds it there; nothing to do for a tier that is no memory node.
-  Status lie_in(const Tier& tier) const;
+  Status lie_in(const memory::Tier& tier) const;
 
   // Pointers to the operands of `op`, inputs then outputs, disjoint but for operands that are the same tensor.
-  std::vector<void*> place(const Op& op);
+  std::vector<void*> place(const graph::Op& op);
 
   // The same where nobody has been for a whole ring: no operand is in a cache.
-  std::vector<void*> place_anew(const Op& op);
+  std::vector<void*> place_anew(const graph::Op& op);
 
   // Puts zeros back into the integer tensors that `op` has written at `operands`.
-  void clear_integers(const Op& op, std::span<void* const> operands) const;
+  void clear_integers(const graph::Op& op, std::span<void* const> operands) const;
 
   Bytes bytes() const { return arena_.bytes(); }
 
  private:
-  ScratchRing(const Graph& graph, Arena arena, bool on_gpu);
-  static void let_updates_run(const Op& op, std::span<void* const> operands);
-  void place_tensor(TensorId tensor);
+  ScratchRing(const graph::Graph& graph, memory::Arena arena, bool on_gpu);
+  static void let_updates_run(const graph::Op& op, std::span<void* const> operands);
+  void place_tensor(graph::TensorId tensor);
   void clear(void* memory, Bytes bytes) const;
   void clear_past_caches(void* memory, Bytes bytes) const;
 
-  const Graph* graph_;
-  Arena arena_;
+  const graph::Graph* graph_;
+  memory::Arena arena_;
   bool on_gpu_;
   Bytes cursor_ = 0;             // counts on over all rounds
   std::vector<Bytes> position_;  // by TensorId: cursor when it was last placed, or kNowhere
 };
 
-}  // namespace sluice
+}  // namespace sluice::measure

@@ -8,21 +8,21 @@
 
 #include "sluice/memory/machine.hpp"
 
-namespace sluice {
+namespace sluice::measure {
 namespace {
 
 constexpr Bytes kRing = 4 * kMiB;
 
 // t0 -> op0 -> t1 -> op1 -> t2 ..., each tensor of `bytes`.
-Graph chain(int op_count, Bytes bytes, DType dtype = DType::kF32) {
-  Graph graph;
-  Tensor tensor;
-  tensor.shape = {bytes / size_of(dtype)};
+graph::Graph chain(int op_count, Bytes bytes, graph::DType dtype = graph::DType::kF32) {
+  graph::Graph graph;
+  graph::Tensor tensor;
+  tensor.shape = {bytes / graph::size_of(dtype)};
   tensor.dtype = dtype;
-  TensorId last = graph.add_tensor(tensor);
+  graph::TensorId last = graph.add_tensor(tensor);
   for (int i = 0; i < op_count; ++i) {
-    Op op;
-    op.kind = OpKind::kRelu;
+    graph::Op op;
+    op.kind = graph::OpKind::kRelu;
     op.inputs = {last};
     op.outputs = {last = graph.add_tensor(tensor)};
     graph.add_op(op);
@@ -31,11 +31,11 @@ Graph chain(int op_count, Bytes bytes, DType dtype = DType::kF32) {
 }
 
 TEST(ScratchRing, AConsumerFindsItsInputWhereTheProducerWroteIt) {
-  const Graph graph = chain(200, kRing / 100);  // twice round the ring
+  const graph::Graph graph = chain(200, kRing / 100);  // twice round the ring
   auto ring = ScratchRing::make(graph, 1, kRing);
   ASSERT_TRUE(ring.ok());
   std::vector<void*> previous = ring->place(graph.op(0));
-  for (OpIndex op = 1; op < graph.op_count(); ++op) {
+  for (graph::OpIndex op = 1; op < graph.op_count(); ++op) {
     const std::vector<void*> operands = ring->place(graph.op(op));
     EXPECT_EQ(operands[0], previous[1]) << "op " << op;
     previous = operands;
@@ -44,16 +44,16 @@ TEST(ScratchRing, AConsumerFindsItsInputWhereTheProducerWroteIt) {
 
 // What it finds in memory would tell an update to do nothing, half of the time.
 TEST(ScratchRing, UpdatesFindAFactorAndGradients) {
-  Graph graph;
+  graph::Graph graph;
   const auto add = [&](std::int64_t elements) {
-    Tensor tensor;
+    graph::Tensor tensor;
     tensor.shape = {elements};
     return graph.add_tensor(tensor);
   };
-  Op op;
-  op.kind = OpKind::kSgdUpdate;
+  graph::Op op;
+  op.kind = graph::OpKind::kSgdUpdate;
   op.attributes.scaled = op.attributes.delayed = true;
-  const TensorId w = add(3000), momentum = add(3000);
+  const graph::TensorId w = add(3000), momentum = add(3000);
   op.inputs = {w, add(3000), momentum, add(2), add(1)};
   op.outputs = {w, momentum};
   graph.add_op(op);
@@ -69,10 +69,10 @@ TEST(ScratchRing, UpdatesFindAFactorAndGradients) {
 }
 
 TEST(ScratchRing, OperandsAreAlignedInsideAndApart) {
-  Graph graph;
-  Op op;
+  graph::Graph graph;
+  graph::Op op;
   for (const std::int64_t elements : {1, 3000, 800'000, 5, 90'000}) {
-    Tensor tensor;
+    graph::Tensor tensor;
     tensor.shape = {elements};
     op.inputs.push_back(graph.add_tensor(tensor));
   }
@@ -83,12 +83,12 @@ TEST(ScratchRing, OperandsAreAlignedInsideAndApart) {
   auto ring = ScratchRing::make(graph, 1, kRing);
   ASSERT_TRUE(ring.ok());
   auto* base = static_cast<std::byte*>(ring->place(graph.op(0))[0]);  // the first tensor placed is at the start
-  for (const Op& each : graph.ops()) {
+  for (const graph::Op& each : graph.ops()) {
     const std::vector<void*> operands = ring->place(each);
     std::vector<Interval<Bytes>> used;
     for (std::size_t i = 0; i < operands.size(); ++i) {
       const Bytes offset = static_cast<std::byte*>(operands[i]) - base;
-      EXPECT_EQ(offset % kBlockAlignment, 0);
+      EXPECT_EQ(offset % memory::kBlockAlignment, 0);
       used.push_back({offset, offset + graph.tensor(each.inputs[i]).bytes});
       EXPECT_GE(used.back().begin, 0);
       EXPECT_LE(used.back().end, ring->bytes());
@@ -99,21 +99,21 @@ TEST(ScratchRing, OperandsAreAlignedInsideAndApart) {
 }
 
 TEST(ScratchRing, WhatWasWrittenLongAgoIsPlacedAnew) {
-  Graph graph = chain(200, kRing / 100);
-  Op reader;  // reads the very first and the very last tensor
+  graph::Graph graph = chain(200, kRing / 100);
+  graph::Op reader;  // reads the very first and the very last tensor
   reader.inputs = {0, graph.tensor_count() - 1};
   graph.add_op(reader);
   auto ring = ScratchRing::make(graph, 1, kRing);
   ASSERT_TRUE(ring.ok());
   std::vector<void*> previous;
-  for (OpIndex op = 0; op < 200; ++op) previous = ring->place(graph.op(op));
+  for (graph::OpIndex op = 0; op < 200; ++op) previous = ring->place(graph.op(op));
   const std::vector<void*> operands = ring->place(graph.op(200));
   EXPECT_EQ(operands[1], previous[1]);
   EXPECT_NE(operands[0], operands[1]);
 }
 
 TEST(ScratchRing, WhatIsPlacedAnewLiesWhereNobodyHasBeenForAWholeRing) {
-  const Graph graph = chain(1, kRing / 8);
+  const graph::Graph graph = chain(1, kRing / 8);
   auto ring = ScratchRing::make(graph, 1, kRing);
   ASSERT_TRUE(ring.ok());
   const std::vector<void*> first = ring->place(graph.op(0));
@@ -129,7 +129,7 @@ TEST(ScratchRing, WhatIsPlacedAnewLiesWhereNobodyHasBeenForAWholeRing) {
 }
 
 TEST(ScratchRing, StartsWithOrdinaryFloats) {
-  const Graph graph = chain(1, kRing / 2);
+  const graph::Graph graph = chain(1, kRing / 2);
   auto ring = ScratchRing::make(graph, 1, kRing);
   ASSERT_TRUE(ring.ok());
   const auto* floats = static_cast<const float*>(ring->place(graph.op(0))[0]);
@@ -138,10 +138,10 @@ TEST(ScratchRing, StartsWithOrdinaryFloats) {
 }
 
 TEST(ScratchRing, IntegersAreZeroWheneverAnOpReadsThem) {
-  const Graph graph = chain(9, kRing / 4, DType::kU8);
+  const graph::Graph graph = chain(9, kRing / 4, graph::DType::kU8);
   auto ring = ScratchRing::make(graph, 1, kRing);
   ASSERT_TRUE(ring.ok());
-  for (const Op& op : graph.ops()) {
+  for (const graph::Op& op : graph.ops()) {
     const std::vector<void*> operands = ring->place(op);
     const auto* bytes = static_cast<const char*>(operands[0]);
     EXPECT_TRUE(std::all_of(bytes, bytes + kRing / 4, [](char byte) { return byte == 0; }));
@@ -151,4 +151,4 @@ TEST(ScratchRing, IntegersAreZeroWheneverAnOpReadsThem) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::measure

@@ -16,7 +16,7 @@
 #include "sluice/base/time_of.hpp"
 #include "sluice/memory/machine.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 std::byte* map_pages(Bytes bytes, int protection) {
@@ -242,4 +242,4 @@ void Arena::prefault(int threads) const {
   touch({0, pages / threads});
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -15,7 +15,7 @@
 #include "sluice/base/units.hpp"
 #include "sluice/memory/stitch.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 class Arena {
  public:
@@ -61,4 +61,4 @@ class Arena {
   std::vector<std::string> notes_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -9,7 +9,7 @@
 
 #include "sluice/memory/machine.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 Bytes resident_bytes(const Arena& arena) {
@@ -123,4 +123,4 @@ TEST(Arena, SaysWhatItCouldNotMap) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::memory

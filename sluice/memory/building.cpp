@@ -7,7 +7,7 @@
 
 #include "sluice/memory/arena.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 Bytes memory_capacity() {
   struct sysinfo info {};
@@ -41,4 +41,4 @@ void join_as_fast_as_ends(TierId slow, Machine& machine) {
 
 Result<Arena> map_host_memory(const Tier& tier, Bytes bytes) { return Arena::map(bytes, tier.name); }
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -3,7 +3,7 @@
 
 #include "sluice/memory/machine.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 // Nominal figures for what has not been measured yet: DRAM as on a two-channel server slice.
 inline constexpr BytesPerSecond kNominalDramBandwidth = 50e9;
@@ -23,4 +23,4 @@ void join_as_fast_as_ends(TierId slow, Machine& machine);
 // Ordinary memory for an arena, whatever the tier's.
 Result<Arena> map_host_memory(const Tier& tier, Bytes bytes);
 
-}  // namespace sluice
+}  // namespace sluice::memory

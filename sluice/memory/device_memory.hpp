@@ -7,7 +7,7 @@
 #include "sluice/memory/arena.hpp"
 #include "sluice/memory/machine.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 struct DeviceMemory {
   Result<Arena> (*map)(const Tier& tier, Bytes bytes);
@@ -15,4 +15,4 @@ struct DeviceMemory {
   Status (*copy)(void* to, const void* from, std::size_t bytes);
 };
 
-}  // namespace sluice
+}  // namespace sluice::memory

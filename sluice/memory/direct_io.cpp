@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace sluice {
+namespace sluice::memory {
 
 // By the system call itself: the C library's structure may be older than the kernel's.
 std::optional<Bytes> direct_io_block(int descriptor) {
@@ -18,4 +18,4 @@ std::optional<Bytes> direct_io_block(int descriptor) {
   return static_cast<Bytes>(std::max(found.stx_dio_offset_align, found.stx_dio_mem_align));
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -5,10 +5,10 @@
 
 #include "sluice/base/units.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 // What offsets and lengths in the file, and addresses of buffers, must be multiples of; 0: the file has no direct I/O.
 // Nothing where the kernel does not say (STATX_DIOALIGN: Linux 6.1, and the file system has to know).
 std::optional<Bytes> direct_io_block(int descriptor);
 
-}  // namespace sluice
+}  // namespace sluice::memory

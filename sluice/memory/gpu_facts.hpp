@@ -5,7 +5,7 @@
 
 #include "sluice/base/units.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 struct GpuFacts {
   std::string name;    // "NVIDIA H100 80GB HBM3"
@@ -17,4 +17,4 @@ struct GpuFacts {
   int multiprocessors = 0;
 };
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -2,7 +2,7 @@
 #include "sluice/memory/arena.hpp"
 #include "sluice/memory/building.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 constexpr TierTraits kDramTraits{.name = "dram",
@@ -15,4 +15,4 @@ constexpr TierTraits kDramTraits{.name = "dram",
 
 constinit const TierKind TierKind::kDram{kDramTraits};
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -6,7 +6,7 @@
 #include "sluice/memory/building.hpp"
 #include "sluice/memory/presets.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 constexpr double kGB = 1e9;
@@ -97,4 +97,4 @@ constexpr TierTraits kEmulatedTraits{.name = "emulated",
 
 constinit const TierKind TierKind::kEmulated{kEmulatedTraits};
 
-}  // namespace sluice
+}  // namespace sluice::memory

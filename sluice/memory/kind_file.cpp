@@ -11,7 +11,7 @@
 #include "sluice/memory/building.hpp"
 #include "sluice/memory/presets.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 constexpr const char* kFileName = "file";
@@ -76,4 +76,4 @@ std::string default_spill_path() {
   return configured != nullptr && *configured != '\0' ? configured : "/var/tmp";
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -2,7 +2,7 @@
 #include "sluice/memory/arena.hpp"
 #include "sluice/memory/machine.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 constexpr TierTraits kGpuTraits{.name = "gpu", .device_reaches = true, .figures = FiguresFrom::kTheDevice};
@@ -11,4 +11,4 @@ constexpr TierTraits kGpuTraits{.name = "gpu", .device_reaches = true, .figures 
 
 constinit const TierKind TierKind::kGpu{kGpuTraits};
 
-}  // namespace sluice
+}  // namespace sluice::memory

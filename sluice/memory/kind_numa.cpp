@@ -6,7 +6,7 @@
 #include "sluice/memory/numa_tiers.hpp"
 #include "sluice/memory/presets.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 // The fast tier is a node's memory too, the same one for all slow nodes.
@@ -38,4 +38,4 @@ constexpr TierTraits kNumaTraits{
 
 constinit const TierKind TierKind::kNuma{kNumaTraits};
 
-}  // namespace sluice
+}  // namespace sluice::memory

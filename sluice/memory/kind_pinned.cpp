@@ -3,7 +3,7 @@
 #include "sluice/memory/building.hpp"
 #include "sluice/memory/presets.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 constexpr const char* kHostName = "host";
@@ -40,4 +40,4 @@ constexpr TierTraits kPinnedTraits{.name = "pinned",
 
 constinit const TierKind TierKind::kPinned{kPinnedTraits};
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -4,7 +4,7 @@
 
 #include "sluice/base/hash.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 std::optional<LinkId> Machine::link_between(TierId from, TierId to) const {
   for (std::size_t i = 0; i < links.size(); ++i) {
@@ -72,4 +72,4 @@ std::string_view to_string(Provenance provenance) {
   return "unknown";
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -14,7 +14,7 @@
 #include "sluice/base/units.hpp"
 #include "sluice/memory/tier_kind.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 using TierId = std::int32_t;
 using LinkId = std::int32_t;
@@ -115,4 +115,4 @@ struct Machine {
 std::string_view to_string(Provenance provenance);
 std::string_view to_string(CopiedBy copied_by);
 
-}  // namespace sluice
+}  // namespace sluice::memory

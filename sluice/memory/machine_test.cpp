@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 Machine two_tiers() {
@@ -68,4 +68,4 @@ TEST(Machine, FingerprintIsTheSameTextEverywhere) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -12,7 +12,7 @@
 #include "sluice/memory/machine.hpp"
 #include "sluice/memory/page_mover.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 // Touched, looked for and moved at once: what lies on other nodes for a moment is never more.
@@ -97,4 +97,4 @@ Result<Arena> map_arena_on_node(Bytes bytes, const std::string& tier, int node) 
   return arena;
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

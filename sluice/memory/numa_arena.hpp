@@ -15,7 +15,7 @@
 
 #include "sluice/memory/arena.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 // `tier` is its name, for messages.
 Result<Arena> map_arena_on_node(Bytes bytes, const std::string& tier, int node);
@@ -23,4 +23,4 @@ Result<Arena> map_arena_on_node(Bytes bytes, const std::string& tier, int node);
 // The same for an arena that is mapped already, touched or not; contents stay.
 Status bind_to_node(const Arena& arena, const std::string& tier, int node);
 
-}  // namespace sluice
+}  // namespace sluice::memory

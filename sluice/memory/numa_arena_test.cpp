@@ -14,7 +14,7 @@
 #include "sluice/memory/page_mover.hpp"
 #include "sluice/testing/refused_calls.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 using ::testing::HasSubstr;
@@ -79,4 +79,4 @@ TEST_F(NumaArenaDeathTest, SaysWhoMayForbidBinding) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -9,7 +9,7 @@
 
 #include "sluice/base/parse.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 constexpr BytesPerSecond kMegabytePerSecond = 1e6;
@@ -52,4 +52,4 @@ Result<std::optional<NodeFigures>> read_node_figures(int node, std::span<const i
   return std::optional<NodeFigures>();
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -13,7 +13,7 @@
 #include "sluice/base/result.hpp"
 #include "sluice/base/units.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 inline constexpr const char* kNodeFolder = "/sys/devices/system/node";
 
@@ -29,4 +29,4 @@ struct NodeFigures {
 Result<std::optional<NodeFigures>> read_node_figures(int node, std::span<const int> computing,
                                                      const std::filesystem::path& nodes = kNodeFolder);
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -5,7 +5,7 @@
 
 #include "sluice/testing/node_folder.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 using testing::NodeFolder;
@@ -13,7 +13,7 @@ using testing::NodeFolder;
 const std::vector<int> kOnNode0{0};
 
 TEST(NumaFigures, AreInBytesPerSecondAndSeconds) {
-  NodeFolder folder;
+  testing::NodeFolder folder;
   folder.write(1, "access0", {0}, {"19000", "9500", "200", "260"});
   const auto figures = read_node_figures(1, kOnNode0, folder.path());
   ASSERT_TRUE(figures.ok()) << figures.error().message;
@@ -25,7 +25,7 @@ TEST(NumaFigures, AreInBytesPerSecondAndSeconds) {
 }
 
 TEST(NumaFigures, AreThoseOfTheProcessorsThatCompute) {
-  NodeFolder folder;
+  testing::NodeFolder folder;
   folder.write(1, "access0", {1}, {"50000", "50000", "90", "90"});  // node 1's own processors
   EXPECT_FALSE(*read_node_figures(1, kOnNode0, folder.path()));
   EXPECT_TRUE(*read_node_figures(1, std::vector{1}, folder.path()));
@@ -34,14 +34,14 @@ TEST(NumaFigures, AreThoseOfTheProcessorsThatCompute) {
 }
 
 TEST(NumaFigures, ADeviceNearerThanTheProcessorsIsPassedOver) {
-  NodeFolder folder;
+  testing::NodeFolder folder;
   folder.write(1, "access0", {5}, {"400000", "400000", "20", "20"});
   folder.write(1, "access1", {0}, {"19000", "19000", "200", "200"});
   EXPECT_DOUBLE_EQ((*read_node_figures(1, kOnNode0, folder.path()))->read_bandwidth, 19e9);
 }
 
 TEST(NumaFigures, WhatFirmwareDoesNotSayIsNothing) {
-  NodeFolder folder;
+  testing::NodeFolder folder;
   EXPECT_FALSE(*read_node_figures(1, kOnNode0, folder.path()));  // no such node
   folder.write(1, "access0", {0}, {"19000", "19000", "0", "0"});
   EXPECT_FALSE(*read_node_figures(1, kOnNode0, folder.path()));
@@ -52,7 +52,7 @@ TEST(NumaFigures, WhatFirmwareDoesNotSayIsNothing) {
 TEST(NumaFigures, FilesWithoutANumberAreNamed) {
   for (const std::string text : {"", "fast", "19000 MB/s", "-1", "1e4", "99999999999", "0x10", "1\n2"}) {
     SCOPED_TRACE(text);
-    NodeFolder folder;
+    testing::NodeFolder folder;
     folder.write(1, "access0", {0}, {"19000", text, "200", "200"});
     const auto figures = read_node_figures(1, kOnNode0, folder.path());
     ASSERT_FALSE(figures.ok());
@@ -61,4 +61,4 @@ TEST(NumaFigures, FilesWithoutANumberAreNamed) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -9,7 +9,7 @@
 
 #include "sluice/base/parse.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 constexpr std::string_view kPrefix = "numa";
@@ -145,4 +145,4 @@ Result<std::vector<Tier>> choose_numa_tiers(const NumaRequest& request, const Nu
   return tiers;
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

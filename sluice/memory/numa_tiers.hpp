@@ -15,7 +15,7 @@
 #include "sluice/memory/numa_figures.hpp"
 #include "sluice/memory/numa_topology.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 struct NumaRequest {
   std::optional<int> fast;  // nothing: where the compute threads run
@@ -34,4 +34,4 @@ Result<NumaRequest> parse_numa_request(std::string_view slow_tier);
 Result<std::vector<Tier>> choose_numa_tiers(const NumaRequest& request, const NumaTopology& topology, const Tier& local,
                                             const std::filesystem::path& nodes = kNodeFolder);
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -7,7 +7,7 @@
 #include "sluice/memory/presets.hpp"
 #include "sluice/testing/node_folder.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 using ::testing::AllOf;
@@ -40,7 +40,7 @@ class NumaTiers : public ::testing::Test {
   }
 
   NumaTopology topology_ = five_nodes();
-  NodeFolder firmware_;
+  testing::NodeFolder firmware_;
 };
 
 TEST_F(NumaTiers, FastIsWhereTheThreadsRun) {
@@ -141,4 +141,4 @@ TEST_F(NumaTiers, WhatNamesNoNodeIsExplained) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::memory

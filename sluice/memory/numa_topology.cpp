@@ -12,7 +12,7 @@
 
 #include "sluice/memory/machine.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 struct FreeMask {
@@ -108,4 +108,4 @@ Result<NumaTopology> read_numa_topology() {
   return topology;
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -9,7 +9,7 @@
 #include "sluice/base/result.hpp"
 #include "sluice/base/units.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 inline constexpr int kLocalDistance = 10;
 
@@ -33,4 +33,4 @@ struct NumaTopology {
 // kUnsupported where the kernel has no NUMA, or a container hides it.
 Result<NumaTopology> read_numa_topology();
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace sluice {
+namespace sluice::memory {
 
 Status check_on_host(const Machine& machine, std::string_view what) {
   if (machine.tier(kFastTier).kind->host_reaches) return {};
@@ -10,4 +10,4 @@ Status check_on_host(const Machine& machine, std::string_view what) {
                fmt::format("{} needs memory that the host can reach, and a GPU's is none: leave out --gpu", what)};
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -6,9 +6,9 @@
 #include "sluice/base/result.hpp"
 #include "sluice/memory/machine.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 // kUnsupported, naming `what`, for a machine whose fast tier is a GPU's memory.
 Status check_on_host(const Machine& machine, std::string_view what);
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -4,7 +4,7 @@
 
 #include "sluice/memory/presets.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 TEST(OnHost, AGpuIsRefusedByName) {
@@ -39,4 +39,4 @@ TEST(GpuMachine, LeadsToPinnedMemoryAlone) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -11,7 +11,7 @@
 
 #include "sluice/memory/machine.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 constexpr int kMostAttempts = 3;  // a page that is in use for a moment may move a moment later
@@ -130,4 +130,4 @@ Result<PageMoves> move_pages_to_node(std::span<void* const> pages, int node) {
   return moves;
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -17,7 +17,7 @@
 #include "sluice/base/result.hpp"
 #include "sluice/base/units.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 inline constexpr int kNowhereYet = -1;  // a page that nobody has touched
 inline constexpr std::size_t kMovedAtOnce = 512;
@@ -38,4 +38,4 @@ Result<std::vector<int>> nodes_of_pages(std::span<void* const> pages);
 // Moves the pages that lie on other nodes to `node`. Stops trying when the node is full.
 Result<PageMoves> move_pages_to_node(std::span<void* const> pages, int node);
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -13,7 +13,7 @@
 #include "sluice/memory/machine.hpp"
 #include "sluice/testing/refused_calls.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 using ::testing::HasSubstr;
@@ -89,4 +89,4 @@ TEST(PageMoverDeathTest, SaysWhoMayForbidIt) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::memory

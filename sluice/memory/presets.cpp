@@ -10,7 +10,7 @@
 #include "sluice/memory/building.hpp"
 #include "sluice/memory/numa_tiers.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 // Of the caches' nominal bytes, what data are still found in, or not yet written back from: the share that explains
@@ -146,4 +146,4 @@ Result<Machine> make_machine(const MachineOptions& options) {
   return machine;
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

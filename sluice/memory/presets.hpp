@@ -18,7 +18,7 @@
 #include "sluice/memory/machine.hpp"
 #include "sluice/memory/processors.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 // Tier 0 alone: the host's DRAM. Bandwidths are nominal until measured (probe/probe.hpp).
 Machine host_machine(int threads);
@@ -59,4 +59,4 @@ std::string default_spill_path();
 // The host's DRAM and the slow tiers asked for.
 Result<Machine> make_machine(const MachineOptions& options);
 
-}  // namespace sluice
+}  // namespace sluice::memory

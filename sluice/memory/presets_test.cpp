@@ -9,7 +9,7 @@
 
 #include "sluice/testing/refused_calls.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 using ::testing::HasSubstr;
@@ -161,4 +161,4 @@ TEST(PresetsDeathTest, WithoutNumaOtherTiersAreNamed) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -9,7 +9,7 @@
 #include <limits>
 #include <string>
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 // A line such as "VmHWM:  123 kB" of a file in /proc/self; 0 where it has none.
@@ -52,4 +52,4 @@ void keep_peak_resident() { earlier_peak = peak_resident_bytes(); }
 
 void count_peak_anew() { std::ofstream("/proc/self/clear_refs") << 5; }  // resets VmHWM alone
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -3,7 +3,7 @@
 
 #include "sluice/base/units.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 // Peak resident size since the program was started (VmHWM: unlike getrusage's figure, it forgets what a parent held
 // before exec). The kernel counts a page once for each address it is mapped at; what is so counted again at the time of
@@ -19,4 +19,4 @@ void return_free_memory();
 void keep_peak_resident();
 void count_peak_anew();
 
-}  // namespace sluice
+}  // namespace sluice::memory

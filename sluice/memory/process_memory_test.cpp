@@ -11,7 +11,7 @@
 #include "sluice/base/sanitized.hpp"
 #include "sluice/memory/arena.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 // The address sanitizer's own: a byte for every eight of what is mapped, here five times `bytes`.
@@ -78,4 +78,4 @@ TEST(ProcessMemory, WhatWasFreedIsReturned) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -9,7 +9,7 @@
 #include "sluice/base/check.hpp"
 #include "sluice/base/parse.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 constexpr int kMostThreads = 4096;
@@ -126,4 +126,4 @@ std::string describe_processors(const Machine& machine) {
   return emulated ? text + "emulated" : text.substr(0, text.size() - 2);
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -12,7 +12,7 @@
 #include "sluice/base/result.hpp"
 #include "sluice/memory/machine.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 struct ProcessorRequest {
   std::string name;
@@ -37,4 +37,4 @@ Link link_of_owned_memory(const Machine& machine, TierId from, TierId to);
 // "device (1 thread), host (1 thread), emulated"; empty for a machine with its CPU alone.
 std::string describe_processors(const Machine& machine);
 
-}  // namespace sluice
+}  // namespace sluice::memory

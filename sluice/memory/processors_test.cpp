@@ -5,7 +5,7 @@
 
 #include "sluice/memory/presets.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 using ::testing::ElementsAre;
@@ -96,4 +96,4 @@ TEST(Processors, SayWhatIsWrongWithThem) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -23,7 +23,7 @@
 #include "sluice/memory/direct_io.hpp"
 #include "sluice/memory/machine.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 constexpr Bytes kBounceBytes = kMiB;
@@ -262,4 +262,4 @@ Status SpillFile::write(Bytes offset, std::span<const std::byte> from) const {
   return {};
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -22,7 +22,7 @@
 #include "sluice/base/units.hpp"
 #include "sluice/memory/machine.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 class SpillFile {
  public:
@@ -61,4 +61,4 @@ class SpillFile {
   std::vector<std::string> notes_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -16,7 +16,7 @@
 #include "sluice/base/random.hpp"
 #include "sluice/memory/direct_io.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 namespace fs = std::filesystem;
@@ -179,4 +179,4 @@ TEST_F(SpillFileTest, SaysSoOnAFileSystemThatIsMemory) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::memory

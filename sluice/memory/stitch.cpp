@@ -4,7 +4,7 @@
 
 #include "sluice/base/check.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 std::vector<Interval<Bytes>> memory_behind(std::span<const Stitch> stitches, Interval<Bytes> addresses) {
   if (stitches.empty() || addresses.end <= stitches.front().address) return {addresses};
@@ -20,4 +20,4 @@ std::vector<Interval<Bytes>> memory_behind(std::span<const Stitch> stitches, Int
   return found;
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -17,7 +17,7 @@
 #include "sluice/base/units.hpp"
 #include "sluice/memory/machine.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 // All in whole pages of kBlockAlignment.
 struct Stitch {
@@ -35,4 +35,4 @@ inline Bytes stitch_end(const Stitch& stitch) {
 // The memory behind addresses, in their order. `stitches` ascend; addresses before the first of them are memory.
 std::vector<Interval<Bytes>> memory_behind(std::span<const Stitch> stitches, Interval<Bytes> addresses);
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -10,7 +10,7 @@
 #include "sluice/base/result.hpp"
 #include "sluice/base/units.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 class Arena;
 struct Machine;
@@ -74,4 +74,4 @@ std::span<const TierKind> tier_kinds();
 
 inline std::string_view to_string(TierKind kind) { return kind->name; }
 
-}  // namespace sluice
+}  // namespace sluice::memory

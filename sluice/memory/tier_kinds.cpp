@@ -2,7 +2,7 @@
 
 #include "sluice/memory/tier_kind.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 std::span<const TierKind> tier_kinds() {
   static const std::array kTable{
@@ -11,4 +11,4 @@ std::span<const TierKind> tier_kinds() {
   return kTable;
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

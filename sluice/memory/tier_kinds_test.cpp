@@ -7,7 +7,7 @@
 #include "sluice/memory/presets.hpp"
 #include "sluice/memory/tier_kind.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 TEST(TierKinds, EachHasANameOfItsOwnAndOneWayToItsBytes) {
@@ -44,4 +44,4 @@ TEST(TierKinds, MakeTiersOfThemselves) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -4,15 +4,16 @@
 
 #include "sluice/base/random.hpp"
 
-namespace sluice {
+namespace sluice::models {
 namespace {
 
 struct Heads {
-  Shape split;                     // [B, S, heads, 64]
+  graph::Shape split;              // [B, S, heads, 64]
   std::vector<std::int64_t> axes;  // what brings it into the product's order
 };
 
-TensorId projection(GraphBuilder& builder, const std::string& layer, TensorId x, const Heads& heads) {
+graph::TensorId projection(graph::GraphBuilder& builder, const std::string& layer, graph::TensorId x,
+                           const Heads& heads) {
   builder.begin_layer(layer);
   const std::int64_t features = heads.split[2] * heads.split[3];
   return builder.transpose(builder.reshape(builder.dense(x, features), heads.split), heads.axes);
@@ -20,33 +21,34 @@ TensorId projection(GraphBuilder& builder, const std::string& layer, TensorId x,
 
 }  // namespace
 
-TensorId self_attention(GraphBuilder& builder, const std::string& block, TensorId x, const SelfAttention& options) {
+graph::TensorId self_attention(graph::GraphBuilder& builder, const std::string& block, graph::TensorId x,
+                               const SelfAttention& options) {
   if (builder.failed()) return x;
-  const Shape shape = builder.shape(x);
-  const Shape split = {shape[0], shape[1], shape[2] / kHeadFeatures, kHeadFeatures};
-  const TensorId query = projection(builder, block + ".query", x, {split, {0, 2, 1, 3}});
-  const TensorId key = projection(builder, block + ".key", x, {split, {0, 2, 3, 1}});
-  const TensorId value = projection(builder, block + ".value", x, {split, {0, 2, 1, 3}});
+  const graph::Shape shape = builder.shape(x);
+  const graph::Shape split = {shape[0], shape[1], shape[2] / kHeadFeatures, kHeadFeatures};
+  const graph::TensorId query = projection(builder, block + ".query", x, {split, {0, 2, 1, 3}});
+  const graph::TensorId key = projection(builder, block + ".key", x, {split, {0, 2, 3, 1}});
+  const graph::TensorId value = projection(builder, block + ".value", x, {split, {0, 2, 1, 3}});
 
   builder.begin_layer(block + ".attention");
   const float scale = 1.0F / std::sqrt(static_cast<float>(kHeadFeatures));
-  TensorId weights = builder.softmax(builder.matmul(query, key), scale, options.causal);
+  graph::TensorId weights = builder.softmax(builder.matmul(query, key), scale, options.causal);
   weights = builder.dropout(weights, options.dropout);
-  const TensorId mixed = builder.transpose(builder.matmul(weights, value), {0, 2, 1, 3});
+  const graph::TensorId mixed = builder.transpose(builder.matmul(weights, value), {0, 2, 1, 3});
 
   builder.begin_layer(block + ".attention_output");
   builder.weight_init(options.output_stddev);
-  const TensorId y = builder.dense(builder.reshape(mixed, shape), shape[2]);
+  const graph::TensorId y = builder.dense(builder.reshape(mixed, shape), shape[2]);
   builder.weight_init(kTransformerStddev);
   return y;
 }
 
-TensorId add_positions(GraphBuilder& builder, const std::string& layer, TensorId x, float stddev) {
+graph::TensorId add_positions(graph::GraphBuilder& builder, const std::string& layer, graph::TensorId x, float stddev) {
   if (builder.failed()) return x;
-  const Shape shape = builder.shape(x);
+  const graph::Shape shape = builder.shape(x);
   const std::string name = layer + ".positions";
-  const Init init{.kind = Init::Kind::kNormal, .stddev = stddev, .stream = stream_of(name)};
-  return builder.binary(x, builder.named_parameter(name, {shape[1], shape[2]}, init), BinaryFunction::kAdd);
+  const graph::Init init{.kind = graph::Init::Kind::kNormal, .stddev = stddev, .stream = stream_of(name)};
+  return builder.binary(x, builder.named_parameter(name, {shape[1], shape[2]}, init), graph::BinaryFunction::kAdd);
 }
 
-}  // namespace sluice
+}  // namespace sluice::models

@@ -8,7 +8,7 @@
 
 #include "sluice/graph/builder/builder.hpp"
 
-namespace sluice {
+namespace sluice::models {
 
 constexpr std::int64_t kHeadFeatures = 64;  // of every head, in BERT and GPT-2
 constexpr float kTransformerStddev = 0.02F;
@@ -21,10 +21,11 @@ struct SelfAttention {
 
 // x [B, S, C] to [B, S, C] in the layers "<block>.query", ".key", ".value", ".attention" and ".attention_output"; the
 // last one stays open, for what follows the output projection. One head for every 64 features.
-TensorId self_attention(GraphBuilder& builder, const std::string& block, TensorId x, const SelfAttention& options);
+graph::TensorId self_attention(graph::GraphBuilder& builder, const std::string& block, graph::TensorId x,
+                               const SelfAttention& options);
 
 // A learned vector for each position, the same for every sample: x [B, S, C] + [S, C]. The parameter is
 // "<layer>.positions".
-TensorId add_positions(GraphBuilder& builder, const std::string& layer, TensorId x, float stddev);
+graph::TensorId add_positions(graph::GraphBuilder& builder, const std::string& layer, graph::TensorId x, float stddev);
 
-}  // namespace sluice
+}  // namespace sluice::models

@@ -7,7 +7,7 @@
 
 #include "sluice/graph/builder/builder.hpp"
 
-namespace sluice {
+namespace sluice::models {
 
 constexpr float kInceptionEpsilon = 1e-3F;  // of batch norms, in Google's image models
 
@@ -17,16 +17,18 @@ constexpr std::int64_t scaled(std::int64_t channels, std::int64_t width, std::in
 }
 
 // Convolution without bias, batch norm and the activation (fused into the norm) as one layer: the v1 order.
-TensorId conv_norm(GraphBuilder& builder, const std::string& layer, TensorId x, const Conv2dOptions& options,
-                   Activation activation, float epsilon = 1e-5F);
+graph::TensorId conv_norm(graph::GraphBuilder& builder, const std::string& layer, graph::TensorId x,
+                          const graph::Conv2dOptions& options, graph::Activation activation, float epsilon = 1e-5F);
 
 // Convolution with bias and ReLU as one layer.
-TensorId conv_relu(GraphBuilder& builder, const std::string& layer, TensorId x, Conv2dOptions options);
+graph::TensorId conv_relu(graph::GraphBuilder& builder, const std::string& layer, graph::TensorId x,
+                          graph::Conv2dOptions options);
 
 // The layer "input" with `batch` RGB images, square, and their labels of `classes`.
-TensorId image_input(GraphBuilder& builder, std::int64_t batch, std::int64_t image_size, std::int64_t classes);
+graph::TensorId image_input(graph::GraphBuilder& builder, std::int64_t batch, std::int64_t image_size,
+                            std::int64_t classes);
 
 // Global average pooling and dropout in a layer "pool", then the layer "fc": a dense layer and the loss.
-void pooled_classifier(GraphBuilder& builder, TensorId x, std::int64_t classes, float dropout = 0);
+void pooled_classifier(graph::GraphBuilder& builder, graph::TensorId x, std::int64_t classes, float dropout = 0);
 
-}  // namespace sluice
+}  // namespace sluice::models

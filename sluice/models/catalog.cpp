@@ -5,7 +5,7 @@
 
 #include "sluice/models/networks.hpp"
 
-namespace sluice {
+namespace sluice::models {
 namespace {
 
 Recipe cifar(const std::string& name, int blocks, bool shortcuts) {
@@ -35,7 +35,7 @@ Recipe vgg(const std::string& name, const std::string& summary, const std::vecto
           [=](const std::string& model, const ModelOptions& o) { return build_vgg(model, o, convolutions); }};
 }
 
-using Builder = Result<Graph> (*)(const std::string&, const ModelOptions&);
+using Builder = Result<graph::Graph> (*)(const std::string&, const ModelOptions&);
 
 Recipe images(const std::string& name, const std::string& summary, const ModelOptions& defaults,
               const OptionLimits& limits, Builder build) {
@@ -182,4 +182,4 @@ const std::vector<Recipe>& recipes() {
   return all;
 }
 
-}  // namespace sluice
+}  // namespace sluice::models

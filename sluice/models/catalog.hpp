@@ -7,7 +7,7 @@
 
 #include "sluice/models/model.hpp"
 
-namespace sluice {
+namespace sluice::models {
 
 // Limits of a model's options, inclusive. A limit counts only if the model has the option.
 struct OptionLimits {
@@ -20,9 +20,9 @@ struct OptionLimits {
 struct Recipe {
   ModelEntry entry;
   OptionLimits limits;
-  std::function<Result<Graph>(const std::string& name, const ModelOptions& complete)> build;
+  std::function<Result<graph::Graph>(const std::string& name, const ModelOptions& complete)> build;
 };
 
 const std::vector<Recipe>& recipes();  // by family, as they are listed
 
-}  // namespace sluice
+}  // namespace sluice::models

@@ -4,26 +4,28 @@
 #include "sluice/models/blocks.hpp"
 #include "sluice/models/networks.hpp"
 
-namespace sluice {
+namespace sluice::models {
 namespace {
 
 // Norm, ReLU, convolution: the order of pre-activation.
-TensorId norm_conv(GraphBuilder& builder, const std::string& layer, TensorId x, const Conv2dOptions& options) {
+graph::TensorId norm_conv(graph::GraphBuilder& builder, const std::string& layer, graph::TensorId x,
+                          const graph::Conv2dOptions& options) {
   builder.begin_layer(layer);
-  return builder.conv2d(builder.batch_norm(x, Activation::kRelu), options);
+  return builder.conv2d(builder.batch_norm(x, graph::Activation::kRelu), options);
 }
 
-TensorId dense_block(GraphBuilder& builder, TensorId x, std::size_t block, int layers, std::int64_t growth) {
+graph::TensorId dense_block(graph::GraphBuilder& builder, graph::TensorId x, std::size_t block, int layers,
+                            std::int64_t growth) {
   for (int i = 0; i < layers; ++i) {
     const std::string layer = fmt::format("block{}.{}", block + 1, i);
-    TensorId y = norm_conv(builder, layer + ".conv1", x, {.out_channels = 4 * growth});
+    graph::TensorId y = norm_conv(builder, layer + ".conv1", x, {.out_channels = 4 * growth});
     y = norm_conv(builder, layer + ".conv2", y, {.out_channels = growth, .kernel = 3, .padding = 1});
     x = builder.concat({x, y}, 1);
   }
   return x;
 }
 
-TensorId transition(GraphBuilder& builder, TensorId x, std::size_t block) {
+graph::TensorId transition(graph::GraphBuilder& builder, graph::TensorId x, std::size_t block) {
   const std::int64_t channels = builder.failed() ? 2 : builder.shape(x)[1];
   x = norm_conv(builder, fmt::format("transition{}", block + 1), x, {.out_channels = channels / 2});
   return builder.avg_pool(x, {.kernel = 2, .stride = 2});
@@ -31,11 +33,12 @@ TensorId transition(GraphBuilder& builder, TensorId x, std::size_t block) {
 
 }  // namespace
 
-Result<Graph> build_densenet(const std::string& name, const ModelOptions& options, const std::vector<int>& layers) {
-  GraphBuilder builder(name);
-  TensorId x = image_input(builder, options.batch, options.image_size, options.classes);
-  const Conv2dOptions stem{.out_channels = 2 * options.width, .kernel = 7, .stride = 2, .padding = 3};
-  x = conv_norm(builder, "conv1", x, stem, Activation::kRelu);
+Result<graph::Graph> build_densenet(const std::string& name, const ModelOptions& options,
+                                    const std::vector<int>& layers) {
+  graph::GraphBuilder builder(name);
+  graph::TensorId x = image_input(builder, options.batch, options.image_size, options.classes);
+  const graph::Conv2dOptions stem{.out_channels = 2 * options.width, .kernel = 7, .stride = 2, .padding = 3};
+  x = conv_norm(builder, "conv1", x, stem, graph::Activation::kRelu);
   builder.begin_layer("maxpool");
   x = builder.max_pool(x, {.kernel = 3, .stride = 2, .padding = 1});
   for (std::size_t block = 0; block < layers.size(); ++block) {
@@ -43,9 +46,9 @@ Result<Graph> build_densenet(const std::string& name, const ModelOptions& option
     if (block + 1 < layers.size()) x = transition(builder, x, block);
   }
   builder.begin_layer("norm");
-  x = builder.batch_norm(x, Activation::kRelu);
+  x = builder.batch_norm(x, graph::Activation::kRelu);
   pooled_classifier(builder, x, options.classes, options.dropout);
   return builder.finish();
 }
 
-}  // namespace sluice
+}  // namespace sluice::models

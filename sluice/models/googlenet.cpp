@@ -6,25 +6,25 @@
 #include "sluice/models/blocks.hpp"
 #include "sluice/models/networks.hpp"
 
-namespace sluice {
+namespace sluice::models {
 namespace {
 
 constexpr std::int64_t kGooglenetWidth = 64;
 
 // 3x3, stride 2; also where only part of the window is on the map.
-TensorId shrink(GraphBuilder& builder, const std::string& layer, TensorId x) {
+graph::TensorId shrink(graph::GraphBuilder& builder, const std::string& layer, graph::TensorId x) {
   builder.begin_layer(layer);
-  Attributes attributes;
-  attributes.window = square_window(3, 2);
+  graph::Attributes attributes;
+  attributes.window = graph::square_window(3, 2);
   if (!builder.failed()) {
     attributes.window.pad_bottom = builder.shape(x)[2] % 2 == 0 ? 1 : 0;
     attributes.window.pad_right = builder.shape(x)[3] % 2 == 0 ? 1 : 0;
   }
-  return builder.add(OpKind::kMaxPool, attributes, {x});
+  return builder.add(graph::OpKind::kMaxPool, attributes, {x});
 }
 
 // Krizhevsky et al. 2012's constants.
-TensorId normalise_responses(GraphBuilder& builder, TensorId x) {
+graph::TensorId normalise_responses(graph::GraphBuilder& builder, graph::TensorId x) {
   return builder.local_response_norm(x, 5, 1e-4F, 0.75F, 1);
 }
 
@@ -36,33 +36,33 @@ struct Module {
 
 class Modules {
  public:
-  Modules(GraphBuilder& builder, std::int64_t width) : builder_(builder), width_(width) {}
+  Modules(graph::GraphBuilder& builder, std::int64_t width) : builder_(builder), width_(width) {}
 
-  TensorId conv(const std::string& layer, TensorId x, std::int64_t channels, std::int64_t kernel) {
+  graph::TensorId conv(const std::string& layer, graph::TensorId x, std::int64_t channels, std::int64_t kernel) {
     return conv_relu(
         builder_, layer, x,
         {.out_channels = scaled(channels, width_, kGooglenetWidth), .kernel = kernel, .padding = kernel / 2});
   }
 
-  TensorId add(const Module& module, TensorId x) {
+  graph::TensorId add(const Module& module, graph::TensorId x) {
     const std::string block = fmt::format("inception{}", module.name);
-    const TensorId points = conv(block + ".conv1x1", x, module.points, 1);
-    TensorId y = conv(block + ".conv3x3_1", x, module.before_3x3, 1);
-    const TensorId areas_3x3 = conv(block + ".conv3x3_2", y, module.areas_3x3, 3);
+    const graph::TensorId points = conv(block + ".conv1x1", x, module.points, 1);
+    graph::TensorId y = conv(block + ".conv3x3_1", x, module.before_3x3, 1);
+    const graph::TensorId areas_3x3 = conv(block + ".conv3x3_2", y, module.areas_3x3, 3);
     y = conv(block + ".conv5x5_1", x, module.before_5x5, 1);
-    const TensorId areas_5x5 = conv(block + ".conv5x5_2", y, module.areas_5x5, 5);
+    const graph::TensorId areas_5x5 = conv(block + ".conv5x5_2", y, module.areas_5x5, 5);
     builder_.begin_layer(block + ".maxpool");
     y = builder_.max_pool(x, {.kernel = 3, .stride = 1, .padding = 1});
-    const TensorId pooled = conv(block + ".pool", y, module.pooled, 1);
+    const graph::TensorId pooled = conv(block + ".pool", y, module.pooled, 1);
     return builder_.concat({points, areas_3x3, areas_5x5, pooled}, 1);
   }
 
  private:
-  GraphBuilder& builder_;
+  graph::GraphBuilder& builder_;
   std::int64_t width_;
 };
 
-TensorId stem(GraphBuilder& builder, Modules& net, TensorId x, std::int64_t width) {
+graph::TensorId stem(graph::GraphBuilder& builder, Modules& net, graph::TensorId x, std::int64_t width) {
   x = conv_relu(builder, "conv1", x, {.out_channels = width, .kernel = 7, .stride = 2, .padding = 3});
   x = normalise_responses(builder, shrink(builder, "maxpool1", x));
   x = net.conv("conv2_reduce", x, 64, 1);
@@ -72,7 +72,7 @@ TensorId stem(GraphBuilder& builder, Modules& net, TensorId x, std::int64_t widt
 
 }  // namespace
 
-Result<Graph> build_googlenet(const std::string& name, const ModelOptions& options) {
+Result<graph::Graph> build_googlenet(const std::string& name, const ModelOptions& options) {
   constexpr std::array<Module, 9> kModules{{{"3a", 64, 96, 128, 16, 32, 32},
                                             {"3b", 128, 128, 192, 32, 96, 64},
                                             {"4a", 192, 96, 208, 16, 48, 64},
@@ -82,9 +82,9 @@ Result<Graph> build_googlenet(const std::string& name, const ModelOptions& optio
                                             {"4e", 256, 160, 320, 32, 128, 128},
                                             {"5a", 256, 160, 320, 32, 128, 128},
                                             {"5b", 384, 192, 384, 48, 128, 128}}};
-  GraphBuilder builder(name);
+  graph::GraphBuilder builder(name);
   Modules net(builder, options.width);
-  TensorId x = image_input(builder, options.batch, options.image_size, options.classes);
+  graph::TensorId x = image_input(builder, options.batch, options.image_size, options.classes);
   x = stem(builder, net, x, options.width);
   for (const Module& module : kModules) {
     x = net.add(module, x);
@@ -95,4 +95,4 @@ Result<Graph> build_googlenet(const std::string& name, const ModelOptions& optio
   return builder.finish();
 }
 
-}  // namespace sluice
+}  // namespace sluice::models

@@ -1,6 +1,6 @@
 #include "sluice/models/inception_branches.hpp"
 
-namespace sluice {
+namespace sluice::models {
 namespace {
 
 constexpr std::int64_t kUsualWidth = 32;
@@ -25,24 +25,24 @@ InceptionConv valid(std::string layer, std::int64_t channels, std::int64_t kerne
   return conv;
 }
 
-TensorId InceptionBranches::conv(TensorId x, const InceptionConv& conv) {
-  const Conv2dOptions options{.out_channels = scaled(conv.channels, width_, kUsualWidth),
-                              .kernel = conv.kernel_h,
-                              .stride = conv.stride,
-                              .padding = conv.padded ? conv.kernel_h / 2 : 0,
-                              .kernel_w = conv.kernel_w,
-                              .padding_w = conv.padded ? conv.kernel_w / 2 : 0};
+graph::TensorId InceptionBranches::conv(graph::TensorId x, const InceptionConv& conv) {
+  const graph::Conv2dOptions options{.out_channels = scaled(conv.channels, width_, kUsualWidth),
+                                     .kernel = conv.kernel_h,
+                                     .stride = conv.stride,
+                                     .padding = conv.padded ? conv.kernel_h / 2 : 0,
+                                     .kernel_w = conv.kernel_w,
+                                     .padding_w = conv.padded ? conv.kernel_w / 2 : 0};
   const std::string layer = block_.empty() ? conv.layer : block_ + "." + conv.layer;
-  return conv_norm(builder_, layer, x, options, Activation::kRelu, kInceptionEpsilon);
+  return conv_norm(builder_, layer, x, options, graph::Activation::kRelu, kInceptionEpsilon);
 }
 
-TensorId InceptionBranches::chain(const std::vector<InceptionConv>& convs) {
-  TensorId x = input_;
+graph::TensorId InceptionBranches::chain(const std::vector<InceptionConv>& convs) {
+  graph::TensorId x = input_;
   for (const InceptionConv& next : convs) x = conv(x, next);
   return x;
 }
 
-void InceptionBranches::begin(const std::string& block, TensorId x) {
+void InceptionBranches::begin(const std::string& block, graph::TensorId x) {
   block_ = block;
   input_ = x;
   parts_.clear();
@@ -50,14 +50,14 @@ void InceptionBranches::begin(const std::string& block, TensorId x) {
 
 void InceptionBranches::forked_branch(const std::vector<InceptionConv>& convs, const InceptionConv& left,
                                       const InceptionConv& right) {
-  const TensorId trunk = chain(convs);
+  const graph::TensorId trunk = chain(convs);
   parts_.push_back(conv(trunk, left));
   parts_.push_back(conv(trunk, right));
 }
 
 void InceptionBranches::pooled_branch(const InceptionConv& next) {
   builder_.begin_layer(block_ + ".avgpool");
-  const PoolOptions same{.kernel = 3, .stride = 1, .padding = 1, .count_padding = count_padding_};
+  const graph::PoolOptions same{.kernel = 3, .stride = 1, .padding = 1, .count_padding = count_padding_};
   parts_.push_back(conv(builder_.avg_pool(input_, same), next));
 }
 
@@ -66,9 +66,9 @@ void InceptionBranches::max_pool_branch() {
   parts_.push_back(builder_.max_pool(input_, {.kernel = 3, .stride = 2}));
 }
 
-TensorId InceptionBranches::end() {
+graph::TensorId InceptionBranches::end() {
   block_.clear();
   return builder_.concat(parts_, 1);
 }
 
-}  // namespace sluice
+}  // namespace sluice::models

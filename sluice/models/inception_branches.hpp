@@ -7,7 +7,7 @@
 #include "sluice/graph/builder/builder.hpp"
 #include "sluice/models/blocks.hpp"
 
-namespace sluice {
+namespace sluice::models {
 
 // One convolution with batch norm and ReLU: `channels` at the usual width, a kernel of kernel_h x kernel_w. With
 // stride 1 the result is as large as the input unless `padded` is false; with stride 2 there is no padding.
@@ -35,27 +35,27 @@ InceptionConv valid(std::string layer, std::int64_t channels, std::int64_t kerne
 class InceptionBranches {
  public:
   // count_padding: whether zeros beyond the border count in the averages of pooled branches.
-  InceptionBranches(GraphBuilder& builder, std::int64_t width, bool count_padding)
+  InceptionBranches(graph::GraphBuilder& builder, std::int64_t width, bool count_padding)
       : builder_(builder), width_(width), count_padding_(count_padding) {}
 
-  TensorId conv(TensorId x, const InceptionConv& conv);
+  graph::TensorId conv(graph::TensorId x, const InceptionConv& conv);
 
-  void begin(const std::string& block, TensorId x);
+  void begin(const std::string& block, graph::TensorId x);
   void branch(const std::vector<InceptionConv>& convs) { parts_.push_back(chain(convs)); }
   void forked_branch(const std::vector<InceptionConv>& convs, const InceptionConv& left, const InceptionConv& right);
   void pooled_branch(const InceptionConv& conv);  // after a 3x3 average pool of stride 1
   void max_pool_branch();                         // 3x3, stride 2
-  TensorId end();
+  graph::TensorId end();
 
  private:
-  TensorId chain(const std::vector<InceptionConv>& convs);
+  graph::TensorId chain(const std::vector<InceptionConv>& convs);
 
-  GraphBuilder& builder_;
+  graph::GraphBuilder& builder_;
   std::int64_t width_;
   bool count_padding_;
   std::string block_;
-  TensorId input_ = -1;
-  std::vector<TensorId> parts_;
+  graph::TensorId input_ = -1;
+  std::vector<graph::TensorId> parts_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::models

@@ -3,11 +3,11 @@
 #include "sluice/models/inception_branches.hpp"
 #include "sluice/models/networks.hpp"
 
-namespace sluice {
+namespace sluice::models {
 namespace {
 
 // Figure 5 of the paper; the last branch has `pooled` channels behind an average pool.
-TensorId module_a(InceptionBranches& net, const std::string& block, TensorId x, std::int64_t pooled) {
+graph::TensorId module_a(InceptionBranches& net, const std::string& block, graph::TensorId x, std::int64_t pooled) {
   net.begin(block, x);
   net.branch({{"conv1x1", 64, 1}});
   net.branch({{"conv5x5_1", 48, 1}, {"conv5x5_2", 64, 5}});
@@ -16,7 +16,7 @@ TensorId module_a(InceptionBranches& net, const std::string& block, TensorId x, 
   return net.end();
 }
 
-TensorId reduction_a(InceptionBranches& net, const std::string& block, TensorId x) {
+graph::TensorId reduction_a(InceptionBranches& net, const std::string& block, graph::TensorId x) {
   net.begin(block, x);
   net.branch({{"conv3x3", 384, 3, 2}});
   net.branch({{"conv3x3dbl_1", 64, 1}, {"conv3x3dbl_2", 96, 3}, {"conv3x3dbl_3", 96, 3, 2}});
@@ -25,7 +25,7 @@ TensorId reduction_a(InceptionBranches& net, const std::string& block, TensorId 
 }
 
 // Figure 6: 7x7 convolutions as pairs of 1x7 and 7x1.
-TensorId module_b(InceptionBranches& net, const std::string& block, TensorId x, std::int64_t inner) {
+graph::TensorId module_b(InceptionBranches& net, const std::string& block, graph::TensorId x, std::int64_t inner) {
   net.begin(block, x);
   net.branch({{"conv1x1", 192, 1}});
   net.branch({{"conv7x7_1", inner, 1}, row("conv7x7_2", inner, 7), column("conv7x7_3", 192, 7)});
@@ -38,7 +38,7 @@ TensorId module_b(InceptionBranches& net, const std::string& block, TensorId x, 
   return net.end();
 }
 
-TensorId reduction_b(InceptionBranches& net, const std::string& block, TensorId x) {
+graph::TensorId reduction_b(InceptionBranches& net, const std::string& block, graph::TensorId x) {
   net.begin(block, x);
   net.branch({{"conv3x3_1", 192, 1}, {"conv3x3_2", 320, 3, 2}});
   net.branch(
@@ -48,7 +48,7 @@ TensorId reduction_b(InceptionBranches& net, const std::string& block, TensorId 
 }
 
 // Figure 7: the last convolutions of two branches side by side.
-TensorId module_c(InceptionBranches& net, const std::string& block, TensorId x) {
+graph::TensorId module_c(InceptionBranches& net, const std::string& block, graph::TensorId x) {
   net.begin(block, x);
   net.branch({{"conv1x1", 320, 1}});
   net.forked_branch({{"conv3x3_1", 384, 1}}, row("conv3x3_2a", 384, 3), column("conv3x3_2b", 384, 3));
@@ -58,7 +58,7 @@ TensorId module_c(InceptionBranches& net, const std::string& block, TensorId x) 
   return net.end();
 }
 
-TensorId stem(GraphBuilder& builder, InceptionBranches& net, TensorId x) {
+graph::TensorId stem(graph::GraphBuilder& builder, InceptionBranches& net, graph::TensorId x) {
   x = net.conv(x, valid("conv1a", 32, 3, 2));
   x = net.conv(x, valid("conv2a", 32, 3));
   x = net.conv(x, {"conv2b", 64, 3});
@@ -72,10 +72,10 @@ TensorId stem(GraphBuilder& builder, InceptionBranches& net, TensorId x) {
 
 }  // namespace
 
-Result<Graph> build_inception_v3(const std::string& name, const ModelOptions& options) {
-  GraphBuilder builder(name);
+Result<graph::Graph> build_inception_v3(const std::string& name, const ModelOptions& options) {
+  graph::GraphBuilder builder(name);
   InceptionBranches net(builder, options.width, true);
-  TensorId x = image_input(builder, options.batch, options.image_size, options.classes);
+  graph::TensorId x = image_input(builder, options.batch, options.image_size, options.classes);
   x = stem(builder, net, x);
   x = module_a(net, "mixed5b", x, 32);
   x = module_a(net, "mixed5c", x, 64);
@@ -92,4 +92,4 @@ Result<Graph> build_inception_v3(const std::string& name, const ModelOptions& op
   return builder.finish();
 }
 
-}  // namespace sluice
+}  // namespace sluice::models

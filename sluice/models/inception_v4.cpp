@@ -3,11 +3,11 @@
 #include "sluice/models/inception_branches.hpp"
 #include "sluice/models/networks.hpp"
 
-namespace sluice {
+namespace sluice::models {
 namespace {
 
 // Figure 3 of the paper.
-TensorId stem(InceptionBranches& net, TensorId x) {
+graph::TensorId stem(InceptionBranches& net, graph::TensorId x) {
   x = net.conv(x, valid("conv1", 32, 3, 2));
   x = net.conv(x, valid("conv2", 32, 3));
   x = net.conv(x, {"conv3", 64, 3});
@@ -24,7 +24,7 @@ TensorId stem(InceptionBranches& net, TensorId x) {
 }
 
 // Figure 4.
-TensorId module_a(InceptionBranches& net, const std::string& block, TensorId x) {
+graph::TensorId module_a(InceptionBranches& net, const std::string& block, graph::TensorId x) {
   net.begin(block, x);
   net.branch({{"conv1x1", 96, 1}});
   net.branch({{"conv3x3_1", 64, 1}, {"conv3x3_2", 96, 3}});
@@ -34,7 +34,7 @@ TensorId module_a(InceptionBranches& net, const std::string& block, TensorId x) 
 }
 
 // Figure 7 with k, l, m, n = 192, 224, 256, 384.
-TensorId v4_reduction_a(InceptionBranches& net, const std::string& block, TensorId x) {
+graph::TensorId v4_reduction_a(InceptionBranches& net, const std::string& block, graph::TensorId x) {
   net.begin(block, x);
   net.branch({{"conv3x3", 384, 3, 2}});
   net.branch({{"conv3x3dbl_1", 192, 1}, {"conv3x3dbl_2", 224, 3}, {"conv3x3dbl_3", 256, 3, 2}});
@@ -43,7 +43,7 @@ TensorId v4_reduction_a(InceptionBranches& net, const std::string& block, Tensor
 }
 
 // Figure 5.
-TensorId module_b(InceptionBranches& net, const std::string& block, TensorId x) {
+graph::TensorId module_b(InceptionBranches& net, const std::string& block, graph::TensorId x) {
   net.begin(block, x);
   net.branch({{"conv1x1", 384, 1}});
   net.branch({{"conv7x7_1", 192, 1}, row("conv7x7_2", 224, 7), column("conv7x7_3", 256, 7)});
@@ -57,7 +57,7 @@ TensorId module_b(InceptionBranches& net, const std::string& block, TensorId x) 
 }
 
 // Figure 8.
-TensorId v4_reduction_b(InceptionBranches& net, const std::string& block, TensorId x) {
+graph::TensorId v4_reduction_b(InceptionBranches& net, const std::string& block, graph::TensorId x) {
   net.begin(block, x);
   net.branch({{"conv3x3_1", 192, 1}, {"conv3x3_2", 192, 3, 2}});
   net.branch(
@@ -67,7 +67,7 @@ TensorId v4_reduction_b(InceptionBranches& net, const std::string& block, Tensor
 }
 
 // Figure 6.
-TensorId v4_module_c(InceptionBranches& net, const std::string& block, TensorId x) {
+graph::TensorId v4_module_c(InceptionBranches& net, const std::string& block, graph::TensorId x) {
   net.begin(block, x);
   net.branch({{"conv1x1", 256, 1}});
   net.forked_branch({{"conv3x3_1", 384, 1}}, row("conv3x3_2a", 256, 3), column("conv3x3_2b", 256, 3));
@@ -79,10 +79,10 @@ TensorId v4_module_c(InceptionBranches& net, const std::string& block, TensorId 
 
 }  // namespace
 
-Result<Graph> build_inception_v4(const std::string& name, const ModelOptions& options) {
-  GraphBuilder builder(name);
+Result<graph::Graph> build_inception_v4(const std::string& name, const ModelOptions& options) {
+  graph::GraphBuilder builder(name);
   InceptionBranches net(builder, options.width, false);
-  TensorId x = stem(net, image_input(builder, options.batch, options.image_size, options.classes));
+  graph::TensorId x = stem(net, image_input(builder, options.batch, options.image_size, options.classes));
   for (int i = 0; i < 4; ++i) x = module_a(net, fmt::format("inception_a{}", i + 1), x);
   x = v4_reduction_a(net, "reduction_a", x);
   for (int i = 0; i < 7; ++i) x = module_b(net, fmt::format("inception_b{}", i + 1), x);
@@ -92,4 +92,4 @@ Result<Graph> build_inception_v4(const std::string& name, const ModelOptions& op
   return builder.finish();
 }
 
-}  // namespace sluice
+}  // namespace sluice::models

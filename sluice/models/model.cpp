@@ -9,7 +9,7 @@
 #include "sluice/graph/rewrite/prepare.hpp"
 #include "sluice/models/catalog.hpp"
 
-namespace sluice {
+namespace sluice::models {
 namespace {
 
 Error unknown_model(std::string_view name) {
@@ -97,7 +97,7 @@ const std::vector<ModelEntry>& models() {
   return entries;
 }
 
-Result<Graph> build_model(std::string_view name, const ModelOptions& options) {
+Result<graph::Graph> build_model(std::string_view name, const ModelOptions& options) {
   const auto recipe = std::find_if(recipes().begin(), recipes().end(),
                                    [&](const Recipe& candidate) { return candidate.entry.name == name; });
   if (recipe == recipes().end()) return unknown_model(name);
@@ -105,10 +105,10 @@ Result<Graph> build_model(std::string_view name, const ModelOptions& options) {
   return recipe->build(recipe->entry.name, complete);
 }
 
-Result<Graph> build_training_model(std::string_view name, const ModelOptions& options,
-                                   const OptimizerOptions& optimizer) {
-  SLUICE_ASSIGN(const Graph forward, build_model(name, options));
-  return prepare_training_graph(forward, optimizer);
+Result<graph::Graph> build_training_model(std::string_view name, const ModelOptions& options,
+                                          const graph::OptimizerOptions& optimizer) {
+  SLUICE_ASSIGN(const graph::Graph forward, build_model(name, options));
+  return graph::prepare_training_graph(forward, optimizer);
 }
 
-}  // namespace sluice
+}  // namespace sluice::models

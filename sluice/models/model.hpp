@@ -16,7 +16,7 @@
 #include "sluice/graph/autodiff/autodiff.hpp"
 #include "sluice/graph/graph.hpp"
 
-namespace sluice {
+namespace sluice::models {
 
 // 0 (dropout: below 0) stands for the model's default.
 struct ModelOptions {
@@ -38,8 +38,8 @@ struct ModelEntry {
 
 const std::vector<ModelEntry>& models();
 
-Result<Graph> build_model(std::string_view name, const ModelOptions& options);
-Result<Graph> build_training_model(std::string_view name, const ModelOptions& options,
-                                   const OptimizerOptions& optimizer = {});
+Result<graph::Graph> build_model(std::string_view name, const ModelOptions& options);
+Result<graph::Graph> build_training_model(std::string_view name, const ModelOptions& options,
+                                          const graph::OptimizerOptions& optimizer = {});
 
-}  // namespace sluice
+}  // namespace sluice::models

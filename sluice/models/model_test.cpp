@@ -11,11 +11,11 @@
 #include "sluice/graph/summary.hpp"
 #include "sluice/testing/small_models.hpp"
 
-namespace sluice {
+namespace sluice::models {
 namespace {
 
 std::string error_of(std::string_view name, const ModelOptions& options) {
-  const Result<Graph> graph = build_model(name, options);
+  const Result<graph::Graph> graph = build_model(name, options);
   if (graph.ok()) return "no error";
   EXPECT_EQ(graph.error().code, ErrorCode::kBadInput);
   return graph.error().message;
@@ -26,18 +26,18 @@ struct KnownCount {
   std::int64_t parameters;
 };
 
-class ModelParameters : public testing::TestWithParam<KnownCount> {};
+class ModelParameters : public ::testing::TestWithParam<KnownCount> {};
 
 TEST_P(ModelParameters, EqualTheWellKnownCount) {
-  const Graph graph = std::move(build_model(GetParam().name, {})).value();
-  EXPECT_EQ(summarize(graph).parameters, GetParam().parameters);
+  const graph::Graph graph = std::move(build_model(GetParam().name, {})).value();
+  EXPECT_EQ(graph::summarize(graph).parameters, GetParam().parameters);
 }
 
 // ImageNet models: torchvision's counts, and Keras' of MobileNet v1. CIFAR: the paper's network plus its projection
 // shortcuts. Inception v4: Cadene's. GoogLeNet: Caffe's. VGG-416: 80 more convolutions a stage than VGG-16.
 INSTANTIATE_TEST_SUITE_P(
     Images, ModelParameters,
-    testing::Values(
+    ::testing::Values(
         KnownCount{"resnet18", 11689512}, KnownCount{"resnet34", 21797672}, KnownCount{"resnet50", 25557032},
         KnownCount{"resnet101", 44549160}, KnownCount{"resnet152", 60192808}, KnownCount{"vgg11", 132863336},
         KnownCount{"vgg16", 138357544}, KnownCount{"vgg19", 143667240},
@@ -53,65 +53,68 @@ INSTANTIATE_TEST_SUITE_P(
 // head. DCGAN: the generator and discriminator of PyTorch's example. LSTM: one bias a layer.
 INSTANTIATE_TEST_SUITE_P(
     Others, ModelParameters,
-    testing::Values(KnownCount{"gpt2_small", 124439808}, KnownCount{"gpt2_medium", 354823168},
-                    KnownCount{"gpt2_large", 774030080}, KnownCount{"gpt2_xl", 1557611200},
-                    KnownCount{"bert_base", 109514298 - (512 - 128) * 768},
-                    KnownCount{"bert_large", 335174458 - (512 - 128) * 1024}, KnownCount{"dcgan", 3576704 + 2765568},
-                    KnownCount{"lstm", 2 * 10000 * 650 + 10000 + 2 * (2 * 4 * 650 * 650 + 4 * 650)}),
+    ::testing::Values(KnownCount{"gpt2_small", 124439808}, KnownCount{"gpt2_medium", 354823168},
+                      KnownCount{"gpt2_large", 774030080}, KnownCount{"gpt2_xl", 1557611200},
+                      KnownCount{"bert_base", 109514298 - (512 - 128) * 768},
+                      KnownCount{"bert_large", 335174458 - (512 - 128) * 1024}, KnownCount{"dcgan", 3576704 + 2765568},
+                      KnownCount{"lstm", 2 * 10000 * 650 + 10000 + 2 * (2 * 4 * 650 * 650 + 4 * 650)}),
     [](const auto& test_case) { return test_case.param.name; });
 
-class EveryModel : public testing::TestWithParam<ModelEntry> {};
+class EveryModel : public ::testing::TestWithParam<ModelEntry> {};
 
 TEST_P(EveryModel, IsAValidTrainingGraph) {
   const ModelEntry& entry = GetParam();
-  Graph graph = std::move(build_training_model(entry.name, {.batch = entry.defaults.batch})).value();
-  ASSERT_TRUE(validate(graph).ok()) << validate(graph).error().message;
+  graph::Graph graph = std::move(build_training_model(entry.name, {.batch = entry.defaults.batch})).value();
+  ASSERT_TRUE(graph::validate(graph).ok()) << graph::validate(graph).error().message;
   EXPECT_EQ(graph.name, entry.name);
-  merge_in_place(graph);
-  EXPECT_TRUE(validate(graph).ok()) << validate(graph).error().message;
+  graph::merge_in_place(graph);
+  EXPECT_TRUE(graph::validate(graph).ok()) << graph::validate(graph).error().message;
 }
 
 TEST_P(EveryModel, NamesTensorsAndLayersDistinctly) {
-  const Graph graph = std::move(build_training_model(GetParam().name, small_options(GetParam()))).value();
+  const graph::Graph graph =
+      std::move(build_training_model(GetParam().name, testing::small_options(GetParam()))).value();
   std::set<std::string> tensors;
-  for (const Tensor& tensor : graph.tensors()) EXPECT_TRUE(tensors.insert(tensor.name).second) << tensor.name;
+  for (const graph::Tensor& tensor : graph.tensors()) EXPECT_TRUE(tensors.insert(tensor.name).second) << tensor.name;
   const std::set<std::string> layers(graph.layers.begin(), graph.layers.end());
   EXPECT_EQ(layers.size(), graph.layers.size());
 }
 
 TEST_P(EveryModel, RunsEachLayerOnceForwardAndOnceBackwardButInput) {
-  const Graph graph = std::move(build_training_model(GetParam().name, small_options(GetParam()))).value();
-  EXPECT_EQ(analyze_liveness(graph).spans.size(), 2 * graph.layers.size() - 1);
+  const graph::Graph graph =
+      std::move(build_training_model(GetParam().name, testing::small_options(GetParam()))).value();
+  EXPECT_EQ(graph::analyze_liveness(graph).spans.size(), 2 * graph.layers.size() - 1);
 }
 
 TEST_P(EveryModel, FollowsItsOptions) {
-  const ModelOptions small = small_options(GetParam(), 3);
-  const Graph graph = std::move(build_model(GetParam().name, small)).value();
-  ASSERT_TRUE(validate(graph).ok()) << validate(graph).error().message;
-  const Shape expected = small.sequence > 0 ? Shape{3, 8} : Shape{3, 3, small.image_size, small.image_size};
+  const ModelOptions small = testing::small_options(GetParam(), 3);
+  const graph::Graph graph = std::move(build_model(GetParam().name, small)).value();
+  ASSERT_TRUE(graph::validate(graph).ok()) << graph::validate(graph).error().message;
+  const graph::Shape expected =
+      small.sequence > 0 ? graph::Shape{3, 8} : graph::Shape{3, 3, small.image_size, small.image_size};
   EXPECT_EQ(graph.tensor(graph.op(0).outputs[0]).shape, expected);
   if (small.classes > 0) {
     EXPECT_EQ(graph.tensor(graph.ops().back().inputs[0]).shape.back(), small.classes);
   }
-  const Graph usual = std::move(build_model(GetParam().name, {})).value();
-  EXPECT_LT(summarize(graph).parameters, summarize(usual).parameters);
+  const graph::Graph usual = std::move(build_model(GetParam().name, {})).value();
+  EXPECT_LT(graph::summarize(graph).parameters, graph::summarize(usual).parameters);
 }
 
 TEST_P(EveryModel, TrainsEveryParameter) {
-  const Graph forward = std::move(build_model(GetParam().name, small_options(GetParam()))).value();
-  const Graph graph = build_training_graph(forward, {});
-  std::set<TensorId> updated;
-  for (const Op& op : graph.ops()) {
-    if (op.phase == Phase::kUpdate) updated.insert(op.outputs[0]);
+  const graph::Graph forward = std::move(build_model(GetParam().name, testing::small_options(GetParam()))).value();
+  const graph::Graph graph = graph::build_training_graph(forward, {});
+  std::set<graph::TensorId> updated;
+  for (const graph::Op& op : graph.ops()) {
+    if (op.phase == graph::Phase::kUpdate) updated.insert(op.outputs[0]);
   }
-  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
-    if (graph.tensor(id).role == Role::kParameter) {
+  for (graph::TensorId id = 0; id < graph.tensor_count(); ++id) {
+    if (graph.tensor(id).role == graph::Role::kParameter) {
       EXPECT_TRUE(updated.contains(id)) << graph.tensor(id).name;
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EveryModel, testing::ValuesIn(models()),
+INSTANTIATE_TEST_SUITE_P(All, EveryModel, ::testing::ValuesIn(models()),
                          [](const auto& test_case) { return test_case.param.name; });
 
 TEST(ModelErrors, UnknownNamesGetASuggestionAndTheList) {
@@ -161,4 +164,4 @@ TEST(ModelErrors, SmallestAllowedImagesBuild) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::models

@@ -7,98 +7,101 @@
 #include "sluice/graph/summary.hpp"
 #include "sluice/models/model.hpp"
 
-namespace sluice {
+namespace sluice::models {
 namespace {
 
-Graph build_or_die(std::string_view name, const ModelOptions& options = {}) {
+graph::Graph build_or_die(std::string_view name, const ModelOptions& options = {}) {
   return std::move(build_model(name, options)).value();
 }
 
-std::int64_t ops_of_kind(const Graph& graph, OpKind kind) { return std::ranges::count(graph.ops(), kind, &Op::kind); }
+std::int64_t ops_of_kind(const graph::Graph& graph, graph::OpKind kind) {
+  return std::ranges::count(graph.ops(), kind, &graph::Op::kind);
+}
 
-std::vector<Shape> results_of(const Graph& graph, OpKind kind) {
-  std::vector<Shape> shapes;
-  for (const Op& op : graph.ops()) {
+std::vector<graph::Shape> results_of(const graph::Graph& graph, graph::OpKind kind) {
+  std::vector<graph::Shape> shapes;
+  for (const graph::Op& op : graph.ops()) {
     if (op.kind == kind) shapes.push_back(graph.tensor(op.outputs[0]).shape);
   }
   return shapes;
 }
 
-const Tensor& tensor_named(const Graph& graph, const std::string& name) {
-  return *std::ranges::find(graph.tensors(), name, &Tensor::name);
+const graph::Tensor& tensor_named(const graph::Graph& graph, const std::string& name) {
+  return *std::ranges::find(graph.tensors(), name, &graph::Tensor::name);
 }
 
-std::vector<Content> contents(const Graph& graph) {
-  std::vector<Content> found;
-  for (const TensorId id : graph.op(0).outputs) found.push_back(graph.tensor(id).content);
+std::vector<graph::Content> contents(const graph::Graph& graph) {
+  std::vector<graph::Content> found;
+  for (const graph::TensorId id : graph.op(0).outputs) found.push_back(graph.tensor(id).content);
   return found;
 }
 
 TEST(Lstm, UnrollsEachLayerOverTheSequence) {
-  const Graph graph = build_or_die("lstm", {.batch = 4, .classes = 50, .sequence = 6, .width = 8, .depth = 3});
-  EXPECT_EQ(results_of(graph, OpKind::kLstmCell), std::vector<Shape>(3 * 6, Shape{4, 8}));
-  EXPECT_EQ(results_of(graph, OpKind::kEmbedding), (std::vector<Shape>{{4, 6, 8}}));
-  EXPECT_EQ(graph.tensor(graph.ops().back().inputs[0]).shape, (Shape{4, 6, 50}));
-  EXPECT_EQ(contents(graph), (std::vector{Content::kTokens, Content::kNextTokens}));
+  const graph::Graph graph = build_or_die("lstm", {.batch = 4, .classes = 50, .sequence = 6, .width = 8, .depth = 3});
+  EXPECT_EQ(results_of(graph, graph::OpKind::kLstmCell), std::vector<graph::Shape>(3 * 6, graph::Shape{4, 8}));
+  EXPECT_EQ(results_of(graph, graph::OpKind::kEmbedding), (std::vector<graph::Shape>{{4, 6, 8}}));
+  EXPECT_EQ(graph.tensor(graph.ops().back().inputs[0]).shape, (graph::Shape{4, 6, 50}));
+  EXPECT_EQ(contents(graph), (std::vector{graph::Content::kTokens, graph::Content::kNextTokens}));
 }
 
 TEST(Lstm, DropsBeforeAndAfterEachLayer) {
-  EXPECT_EQ(ops_of_kind(build_or_die("lstm"), OpKind::kDropout), 3);
-  EXPECT_EQ(ops_of_kind(build_or_die("lstm", {.dropout = 0}), OpKind::kDropout), 0);
+  EXPECT_EQ(ops_of_kind(build_or_die("lstm"), graph::OpKind::kDropout), 3);
+  EXPECT_EQ(ops_of_kind(build_or_die("lstm", {.dropout = 0}), graph::OpKind::kDropout), 0);
 }
 
 TEST(Bert, KeepsScoreMatricesAsTensors) {
-  const Graph graph = build_or_die("bert_base", {.batch = 2});
-  EXPECT_EQ(results_of(graph, OpKind::kSoftmax), std::vector<Shape>(12, Shape{2, 12, 128, 128}));
-  EXPECT_EQ(ops_of_kind(graph, OpKind::kMatMul), 2 * 12);
-  EXPECT_EQ(ops_of_kind(graph, OpKind::kLayerNorm), 1 + 2 * 12 + 1);
-  EXPECT_EQ(contents(graph), (std::vector{Content::kMaskedTokens, Content::kSegments, Content::kHiddenTokens}));
-  for (const Op& op : graph.ops()) {
-    if (op.kind != OpKind::kSoftmax) continue;
+  const graph::Graph graph = build_or_die("bert_base", {.batch = 2});
+  EXPECT_EQ(results_of(graph, graph::OpKind::kSoftmax), std::vector<graph::Shape>(12, graph::Shape{2, 12, 128, 128}));
+  EXPECT_EQ(ops_of_kind(graph, graph::OpKind::kMatMul), 2 * 12);
+  EXPECT_EQ(ops_of_kind(graph, graph::OpKind::kLayerNorm), 1 + 2 * 12 + 1);
+  EXPECT_EQ(contents(graph),
+            (std::vector{graph::Content::kMaskedTokens, graph::Content::kSegments, graph::Content::kHiddenTokens}));
+  for (const graph::Op& op : graph.ops()) {
+    if (op.kind != graph::OpKind::kSoftmax) continue;
     EXPECT_FALSE(op.attributes.causal);
     EXPECT_FLOAT_EQ(op.attributes.alpha, 0.125F);
   }
 }
 
 TEST(Bert, DecodesWithTheWordEmbeddingsAndABias) {
-  const Graph graph = build_or_die("bert_large", {.classes = 100, .sequence = 16, .depth = 1});
-  const Op& loss = graph.ops().back();
-  const Op& decoder = graph.op(graph.op_count() - 2);
-  ASSERT_EQ(decoder.kind, OpKind::kDense);
+  const graph::Graph graph = build_or_die("bert_large", {.classes = 100, .sequence = 16, .depth = 1});
+  const graph::Op& loss = graph.ops().back();
+  const graph::Op& decoder = graph.op(graph.op_count() - 2);
+  ASSERT_EQ(decoder.kind, graph::OpKind::kDense);
   EXPECT_EQ(graph.tensor(decoder.inputs[1]).name, "word_embeddings.weight");
   EXPECT_EQ(graph.tensor(decoder.inputs[2]).name, "decoder.bias");
-  EXPECT_EQ(graph.tensor(loss.inputs[0]).shape, (Shape{1, 16, 100}));
+  EXPECT_EQ(graph.tensor(loss.inputs[0]).shape, (graph::Shape{1, 16, 100}));
 }
 
 TEST(Bert, DropsAfterEmbeddingsScoresAndBothProjections) {
-  EXPECT_EQ(ops_of_kind(build_or_die("bert_base"), OpKind::kDropout), 1 + 3 * 12);
+  EXPECT_EQ(ops_of_kind(build_or_die("bert_base"), graph::OpKind::kDropout), 1 + 3 * 12);
 }
 
 TEST(Gpt2, SeesOnlyEarlierTokens) {
-  const Graph graph = build_or_die("gpt2_small", {.batch = 2, .sequence = 64});
-  EXPECT_EQ(results_of(graph, OpKind::kSoftmax), std::vector<Shape>(12, Shape{2, 12, 64, 64}));
-  for (const Op& op : graph.ops()) {
-    if (op.kind == OpKind::kSoftmax) {
+  const graph::Graph graph = build_or_die("gpt2_small", {.batch = 2, .sequence = 64});
+  EXPECT_EQ(results_of(graph, graph::OpKind::kSoftmax), std::vector<graph::Shape>(12, graph::Shape{2, 12, 64, 64}));
+  for (const graph::Op& op : graph.ops()) {
+    if (op.kind == graph::OpKind::kSoftmax) {
       EXPECT_TRUE(op.attributes.causal);
     }
-    if (op.kind == OpKind::kUnary) {
-      EXPECT_EQ(op.attributes.unary, UnaryFunction::kGeluTanh);
+    if (op.kind == graph::OpKind::kUnary) {
+      EXPECT_EQ(op.attributes.unary, graph::UnaryFunction::kGeluTanh);
     }
   }
-  EXPECT_EQ(contents(graph), (std::vector{Content::kTokens, Content::kNextTokens}));
-  EXPECT_EQ(graph.tensor(graph.ops().back().inputs[0]).shape, (Shape{2, 64, 50257}));
+  EXPECT_EQ(contents(graph), (std::vector{graph::Content::kTokens, graph::Content::kNextTokens}));
+  EXPECT_EQ(graph.tensor(graph.ops().back().inputs[0]).shape, (graph::Shape{2, 64, 50257}));
 }
 
 TEST(Gpt2, DecodesWithTheEmbeddings) {
-  const Graph graph = build_or_die("gpt2_small", {.classes = 100, .sequence = 16, .depth = 1});
-  const Op& decoder = graph.op(graph.op_count() - 2);
-  ASSERT_EQ(decoder.kind, OpKind::kDense);
+  const graph::Graph graph = build_or_die("gpt2_small", {.classes = 100, .sequence = 16, .depth = 1});
+  const graph::Op& decoder = graph.op(graph.op_count() - 2);
+  ASSERT_EQ(decoder.kind, graph::OpKind::kDense);
   ASSERT_EQ(decoder.inputs.size(), 2U);
   EXPECT_EQ(graph.tensor(decoder.inputs[1]).name, "embeddings.weight");
 }
 
 TEST(Gpt2, StartsResidualProjectionsSmallerTheDeeperItIs) {
-  const Graph graph = build_or_die("gpt2_small", {.depth = 8});
+  const graph::Graph graph = build_or_die("gpt2_small", {.depth = 8});
   EXPECT_FLOAT_EQ(tensor_named(graph, "layer0.query.weight").init.stddev, 0.02F);
   EXPECT_FLOAT_EQ(tensor_named(graph, "layer0.attention_output.weight").init.stddev, 0.02F / 4);
   EXPECT_FLOAT_EQ(tensor_named(graph, "layer7.output.weight").init.stddev, 0.02F / 4);
@@ -115,7 +118,7 @@ TEST(Gpt2, SizesOfZeroOffloadHaveTheParametersOfTheirShapes) {
     const ModelOptions& shape = entry.defaults;
     const std::int64_t h = shape.width;
     const std::int64_t expected = shape.depth * (12 * h * h + 13 * h) + (shape.classes + shape.sequence) * h + 2 * h;
-    const std::int64_t parameters = summarize(build_or_die(entry.name)).parameters;
+    const std::int64_t parameters = graph::summarize(build_or_die(entry.name)).parameters;
     EXPECT_EQ(parameters, expected) << entry.name;
     EXPECT_EQ(parameters / 1'000'000'000, std::stoll(entry.name.substr(5))) << "the name is in whole billions";
     ++checked;
@@ -124,21 +127,21 @@ TEST(Gpt2, SizesOfZeroOffloadHaveTheParametersOfTheirShapes) {
 }
 
 TEST(Dcgan, TrainsDiscriminatorThenGenerator) {
-  const Graph forward = build_or_die("dcgan", {.batch = 2});
+  const graph::Graph forward = build_or_die("dcgan", {.batch = 2});
   ASSERT_EQ(forward.stages.size(), 2U);
   for (const auto& [stage, prefix] : {std::pair(0, "discriminator."), std::pair(1, "generator.")}) {
-    const std::vector<TensorId>& trained = forward.stages[static_cast<std::size_t>(stage)].trained;
+    const std::vector<graph::TensorId>& trained = forward.stages[static_cast<std::size_t>(stage)].trained;
     EXPECT_FALSE(trained.empty());
-    for (const TensorId id : trained)
+    for (const graph::TensorId id : trained)
       EXPECT_TRUE(forward.tensor(id).name.starts_with(prefix)) << forward.tensor(id).name;
   }
-  const Graph training = build_training_graph(forward, {});
+  const graph::Graph training = graph::build_training_graph(forward, {});
   std::set<std::string> trained_first;
   std::set<std::string> trained_later;
   bool answered = false;
-  for (const Op& op : training.ops()) {
+  for (const graph::Op& op : training.ops()) {
     answered = answered || training.layers[static_cast<std::size_t>(op.layer)].ends_with(".answer");
-    if (op.phase != Phase::kUpdate) continue;
+    if (op.phase != graph::Phase::kUpdate) continue;
     const std::string& name = training.tensor(op.outputs[0]).name;
     EXPECT_TRUE(name.starts_with(answered ? "generator." : "discriminator.")) << name;
     EXPECT_TRUE((answered ? trained_later : trained_first).insert(name).second) << name << " is updated twice";
@@ -148,24 +151,24 @@ TEST(Dcgan, TrainsDiscriminatorThenGenerator) {
 }
 
 TEST(Dcgan, HasThreeLosses) {
-  const Graph graph = build_or_die("dcgan");
+  const graph::Graph graph = build_or_die("dcgan");
   std::vector<float> targets;
-  for (const Op& op : graph.ops()) {
-    if (op.kind == OpKind::kSigmoidCrossEntropy) targets.push_back(op.attributes.alpha);
+  for (const graph::Op& op : graph.ops()) {
+    if (op.kind == graph::OpKind::kSigmoidCrossEntropy) targets.push_back(op.attributes.alpha);
   }
   EXPECT_EQ(targets, (std::vector<float>{1, 0, 1}));
-  EXPECT_EQ(contents(graph), (std::vector{Content::kImages, Content::kNoise}));
+  EXPECT_EQ(contents(graph), (std::vector{graph::Content::kImages, graph::Content::kNoise}));
 }
 
 TEST(Dcgan, MakesImagesOfTheAskedSize) {
   for (const std::int64_t side : {8, 32, 64, 128}) {
-    const std::vector<Shape> maps =
-        results_of(build_or_die("dcgan", {.batch = 2, .image_size = side}), OpKind::kConvTranspose2d);
+    const std::vector<graph::Shape> maps =
+        results_of(build_or_die("dcgan", {.batch = 2, .image_size = side}), graph::OpKind::kConvTranspose2d);
     EXPECT_EQ(maps.front()[3], 4);
-    EXPECT_EQ(maps.back(), (Shape{2, 3, side, side}));
+    EXPECT_EQ(maps.back(), (graph::Shape{2, 3, side, side}));
   }
-  EXPECT_EQ(results_of(build_or_die("dcgan"), OpKind::kConvTranspose2d).front(), (Shape{1, 512, 4, 4}));
+  EXPECT_EQ(results_of(build_or_die("dcgan"), graph::OpKind::kConvTranspose2d).front(), (graph::Shape{1, 512, 4, 4}));
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::models

@@ -10,7 +10,7 @@
 #include "sluice/graph/rewrite/prepare.hpp"
 #include "sluice/models/model.hpp"
 
-namespace sluice {
+namespace sluice::models {
 namespace {
 
 struct Case {
@@ -20,14 +20,14 @@ struct Case {
   double largest_op = 0.2;  // at most this part of the peak; much less where only logits were large
 };
 
-Bytes largest_op(const Graph& graph) {
-  const Footprint footprint = measure_footprint(graph);
+Bytes largest_op(const graph::Graph& graph) {
+  const graph::Footprint footprint = graph::measure_footprint(graph);
   return *std::max_element(footprint.operands.begin(), footprint.operands.end());
 }
 
 class PreparedModels : public ::testing::TestWithParam<Case> {
  protected:
-  static Graph forward() {
+  static graph::Graph forward() {
     ModelOptions options;
     options.batch = GetParam().batch;
     options.sequence = GetParam().sequence;
@@ -36,46 +36,46 @@ class PreparedModels : public ::testing::TestWithParam<Case> {
 };
 
 TEST_P(PreparedModels, NoOpDecidesTheSmallestBudgetAlone) {
-  const Graph graph = prepare_training_graph(forward(), {});
-  ASSERT_TRUE(validate(graph).ok()) << validate(graph).error().message;
-  const Footprint footprint = measure_footprint(graph);
+  const graph::Graph graph = graph::prepare_training_graph(forward(), {});
+  ASSERT_TRUE(graph::validate(graph).ok()) << graph::validate(graph).error().message;
+  const graph::Footprint footprint = graph::measure_footprint(graph);
   const auto largest = std::max_element(footprint.operands.begin(), footprint.operands.end());
   EXPECT_LE(static_cast<double>(*largest), GetParam().largest_op * static_cast<double>(footprint.peak))
-      << graph.op(static_cast<OpIndex>(largest - footprint.operands.begin())).name << " needs " << *largest
+      << graph.op(static_cast<graph::OpIndex>(largest - footprint.operands.begin())).name << " needs " << *largest
       << " bytes of a peak of " << footprint.peak;
 }
 
 TEST_P(PreparedModels, AreValidInBf16AndForEvaluation) {
-  const Graph full = prepare_training_graph(forward(), {});
-  const Graph half = prepare_training_graph(forward(), {}, Precision::kBF16);
-  EXPECT_TRUE(validate(half).ok()) << validate(half).error().message;
-  EXPECT_LT(measure_footprint(half).peak, measure_footprint(full).peak);
-  const Graph evaluation = prepare_evaluation_graph(forward());
-  EXPECT_TRUE(validate(evaluation).ok()) << validate(evaluation).error().message;
-  EXPECT_LT(measure_footprint(evaluation).peak, measure_footprint(full).peak);
+  const graph::Graph full = graph::prepare_training_graph(forward(), {});
+  const graph::Graph half = graph::prepare_training_graph(forward(), {}, graph::Precision::kBF16);
+  EXPECT_TRUE(graph::validate(half).ok()) << graph::validate(half).error().message;
+  EXPECT_LT(graph::measure_footprint(half).peak, graph::measure_footprint(full).peak);
+  const graph::Graph evaluation = graph::prepare_evaluation_graph(forward());
+  EXPECT_TRUE(graph::validate(evaluation).ok()) << graph::validate(evaluation).error().message;
+  EXPECT_LT(graph::measure_footprint(evaluation).peak, graph::measure_footprint(full).peak);
   EXPECT_LE(largest_op(evaluation), largest_op(full)) << "what trains in a budget is evaluated in it";
 }
 
 // What decides the smallest budget; what is saved and restored by name stays as it is in both graphs.
 TEST_P(PreparedModels, SlicedFinerNeedNoMore) {
-  const Graph finer = prepare_training_graph(forward(), {}, Precision::kF32, 4);
-  ASSERT_TRUE(validate(finer).ok()) << validate(finer).error().message;
-  EXPECT_LE(largest_op(finer), largest_op(prepare_training_graph(forward(), {})));
-  const Graph evaluation = prepare_evaluation_graph(forward(), Precision::kF32, 4);
-  ASSERT_TRUE(validate(evaluation).ok()) << validate(evaluation).error().message;
+  const graph::Graph finer = graph::prepare_training_graph(forward(), {}, graph::Precision::kF32, 4);
+  ASSERT_TRUE(graph::validate(finer).ok()) << graph::validate(finer).error().message;
+  EXPECT_LE(largest_op(finer), largest_op(graph::prepare_training_graph(forward(), {})));
+  const graph::Graph evaluation = graph::prepare_evaluation_graph(forward(), graph::Precision::kF32, 4);
+  ASSERT_TRUE(graph::validate(evaluation).ok()) << graph::validate(evaluation).error().message;
   std::map<std::string, Bytes> trained;
-  for (const Tensor& tensor : finer.tensors()) trained[tensor.name] = tensor.bytes;
-  for (const Tensor& tensor : evaluation.tensors()) {
-    if (!is_persistent(tensor.role)) continue;
+  for (const graph::Tensor& tensor : finer.tensors()) trained[tensor.name] = tensor.bytes;
+  for (const graph::Tensor& tensor : evaluation.tensors()) {
+    if (!graph::is_persistent(tensor.role)) continue;
     ASSERT_TRUE(trained.contains(tensor.name)) << tensor.name;
     EXPECT_EQ(trained[tensor.name], tensor.bytes) << tensor.name;
   }
 }
 
 TEST(FinerSlices, OfLargeActivationsNeedAQuarter) {
-  const Graph forward = build_model("mobilenet_v2", {.batch = 32}).value();
+  const graph::Graph forward = build_model("mobilenet_v2", {.batch = 32}).value();
   const auto bytes = [&](int finer) {
-    return static_cast<double>(largest_op(prepare_training_graph(forward, {}, Precision::kF32, finer)));
+    return static_cast<double>(largest_op(graph::prepare_training_graph(forward, {}, graph::Precision::kF32, finer)));
   };
   EXPECT_LE(bytes(4), 0.4 * bytes(1));
 }
@@ -89,4 +89,4 @@ INSTANTIATE_TEST_SUITE_P(OfThePapers, PreparedModels,
                          [](const auto& tested) { return tested.param.model; });
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::models

@@ -6,13 +6,13 @@
 #include "sluice/models/blocks.hpp"
 #include "sluice/models/networks.hpp"
 
-namespace sluice {
+namespace sluice::models {
 namespace {
 
 constexpr std::int64_t kHiddenPerWidth = 64;  // 4096 features at the usual width of 64
 
-TensorId conv_stage(GraphBuilder& builder, TensorId x, std::size_t stage, std::int64_t channels,
-                    std::int64_t convolutions) {
+graph::TensorId conv_stage(graph::GraphBuilder& builder, graph::TensorId x, std::size_t stage, std::int64_t channels,
+                           std::int64_t convolutions) {
   for (std::int64_t i = 0; i < convolutions; ++i) {
     const std::string layer = fmt::format("conv{}_{}", stage + 1, i + 1);
     x = conv_relu(builder, layer, x, {.out_channels = channels, .kernel = 3, .padding = 1});
@@ -23,9 +23,10 @@ TensorId conv_stage(GraphBuilder& builder, TensorId x, std::size_t stage, std::i
 
 }  // namespace
 
-Result<Graph> build_vgg(const std::string& name, const ModelOptions& options, const std::vector<int>& convolutions) {
-  GraphBuilder builder(name);
-  TensorId x = image_input(builder, options.batch, options.image_size, options.classes);
+Result<graph::Graph> build_vgg(const std::string& name, const ModelOptions& options,
+                               const std::vector<int>& convolutions) {
+  graph::GraphBuilder builder(name);
+  graph::TensorId x = image_input(builder, options.batch, options.image_size, options.classes);
   for (std::size_t stage = 0; stage < convolutions.size(); ++stage) {
     const std::int64_t channels = options.width << std::min<std::size_t>(stage, 3);
     x = conv_stage(builder, x, stage, channels, convolutions[stage] + options.depth);
@@ -40,4 +41,4 @@ Result<Graph> build_vgg(const std::string& name, const ModelOptions& options, co
   return builder.finish();
 }
 
-}  // namespace sluice
+}  // namespace sluice::models

@@ -9,7 +9,7 @@
 #include "sluice/memory/transfer/copy_engine.hpp"
 #include "sluice/memory/transfer/uring_engine.hpp"
 
-namespace sluice {
+namespace sluice::offload {
 namespace {
 
 // With an engine at a time: enough to keep the disk busy, and little to wait for where bytes are forgotten.
@@ -18,18 +18,18 @@ constexpr Bytes kMovingBytes = 64 * kMiB;
 enum LaneIndex : std::size_t { kOut, kIn };
 
 // io_uring; where it is not allowed, the lane waits for each piece of file I/O instead.
-Result<std::unique_ptr<TransferEngine>> engine_of(LaneIndex lane, const SpillFile& file,
-                                                  std::vector<std::string>& notes) {
+Result<std::unique_ptr<memory::TransferEngine>> engine_of(LaneIndex lane, const memory::SpillFile& file,
+                                                          std::vector<std::string>& notes) {
   const bool out = lane == kOut;
-  UringEngine::Config config;
-  config.direction = out ? UringEngine::Direction::kToFile : UringEngine::Direction::kFromFile;
+  memory::UringEngine::Config config;
+  config.direction = out ? memory::UringEngine::Direction::kToFile : memory::UringEngine::Direction::kFromFile;
   config.arena_bytes = std::numeric_limits<Bytes>::max();  // addresses, anywhere
   config.registers = false;
   config.descriptor = file.descriptor();
   config.block = file.block();
   config.tier = "file";
-  auto ring = UringEngine::create(config);
-  if (ring.ok()) return std::unique_ptr<TransferEngine>(std::move(ring).value());
+  auto ring = memory::UringEngine::create(config);
+  if (ring.ok()) return std::unique_ptr<memory::TransferEngine>(std::move(ring).value());
   if (ring.error().code != ErrorCode::kUnsupported) return ring.error();
   notes.push_back(ring.error().message + "; reads and writes block their lane instead");
   auto move = [&file, out](Bytes from, Bytes to, Bytes bytes) {
@@ -37,20 +37,21 @@ Result<std::unique_ptr<TransferEngine>> engine_of(LaneIndex lane, const SpillFil
     return out ? file.write(to, {reinterpret_cast<std::byte*>(from), size})
                : file.read(from, {reinterpret_cast<std::byte*>(to), size});
   };
-  return std::unique_ptr<TransferEngine>(std::make_unique<CopyEngine>(std::move(move), std::vector<std::string>()));
+  return std::unique_ptr<memory::TransferEngine>(
+      std::make_unique<memory::CopyEngine>(std::move(move), std::vector<std::string>()));
 }
 
 }  // namespace
 
 Result<std::unique_ptr<SavedStore>> SavedStore::open(const Config& config) {
   if (config.file_bytes <= 0) return bad_input(fmt::format("a file of {} bytes keeps nothing", config.file_bytes));
-  SLUICE_ASSIGN(SpillFile file, SpillFile::open(config.path, config.file_bytes));
+  SLUICE_ASSIGN(memory::SpillFile file, memory::SpillFile::open(config.path, config.file_bytes));
   std::unique_ptr<SavedStore> store(new SavedStore(std::move(file)));
   SLUICE_RETURN_IF_ERROR(store->start());
   return store;
 }
 
-SavedStore::SavedStore(SpillFile file) : file_(std::move(file)), room_(file_.bytes()) {}
+SavedStore::SavedStore(memory::SpillFile file) : file_(std::move(file)), room_(file_.bytes()) {}
 
 Status SavedStore::start() {
   notes_ = file_.notes();
@@ -78,7 +79,7 @@ SavedStore::~SavedStore() {
 
 std::optional<SavedStore::Id> SavedStore::leave(std::byte* from, Bytes bytes) {
   SLUICE_CHECK(bytes > 0, "something leaves");
-  SLUICE_CHECK(reinterpret_cast<std::uintptr_t>(from) % kBlockAlignment == 0, "from whole pages");
+  SLUICE_CHECK(reinterpret_cast<std::uintptr_t>(from) % memory::kBlockAlignment == 0, "from whole pages");
   const std::scoped_lock lock(mutex_);
   const Bytes whole = whole_pages(bytes);
   const std::optional<Bytes> begin = room_.take(whole);
@@ -102,7 +103,7 @@ void SavedStore::bring(Id id, std::byte* into) {
   const std::scoped_lock lock(mutex_);
   Entry& entry = entries_.at(id);
   SLUICE_CHECK(entry.place == Place::kAway, "bytes come back once, and after they have left");
-  SLUICE_CHECK(reinterpret_cast<std::uintptr_t>(into) % kBlockAlignment == 0, "into whole pages");
+  SLUICE_CHECK(reinterpret_cast<std::uintptr_t>(into) % memory::kBlockAlignment == 0, "into whole pages");
   entry.memory = into;
   entry.place = Place::kComing;
   queue(lanes_[kIn], id);
@@ -138,7 +139,7 @@ void SavedStore::queue(Lane& lane, Id id) {
 
 void SavedStore::run(Lane& lane) {
   (void)pthread_setname_np(pthread_self(), &lane == &lanes_[kOut] ? "memory>file" : "file>memory");
-  std::vector<FinishedTransfer> finished;
+  std::vector<memory::FinishedTransfer> finished;
   std::unique_lock lock(mutex_);
   while (!stopping_ || lane.engine->in_flight() > 0) {
     submit(lane);
@@ -146,7 +147,7 @@ void SavedStore::run(Lane& lane) {
     finished.clear();
     lane.engine->wait(std::nullopt, finished);
     lock.lock();
-    for (const FinishedTransfer& each : finished) finish(lane, each);
+    for (const memory::FinishedTransfer& each : finished) finish(lane, each);
     changed_.notify_all();
   }
 }
@@ -166,7 +167,7 @@ void SavedStore::submit(Lane& lane) {
   }
 }
 
-void SavedStore::finish(Lane& lane, const FinishedTransfer& finished) {
+void SavedStore::finish(Lane& lane, const memory::FinishedTransfer& finished) {
   const auto moving = lane.moving.find(finished.transfer);
   Entry& entry = entries_.at(moving->second);
   lane.moving.erase(moving);
@@ -177,4 +178,4 @@ void SavedStore::finish(Lane& lane, const FinishedTransfer& finished) {
   entry.place = entry.place == Place::kLeaving ? Place::kAway : Place::kHere;
 }
 
-}  // namespace sluice
+}  // namespace sluice::offload

@@ -29,7 +29,7 @@
 #include "sluice/memory/spill_file.hpp"
 #include "sluice/memory/transfer/transfer_engine.hpp"
 
-namespace sluice {
+namespace sluice::offload {
 
 class SavedStore {
  public:
@@ -59,7 +59,7 @@ class SavedStore {
   // Waits where the bytes are just being written or read: the caller's memory may be freed afterwards.
   void forget(Id id);
 
-  static Bytes whole_pages(Bytes bytes) { return align_up(bytes, kBlockAlignment); }
+  static Bytes whole_pages(Bytes bytes) { return align_up(bytes, memory::kBlockAlignment); }
   std::vector<std::string> notes() const { return notes_; }
 
  private:
@@ -72,32 +72,32 @@ class SavedStore {
     Status status;
   };
   struct Lane {
-    std::unique_ptr<TransferEngine> engine;
+    std::unique_ptr<memory::TransferEngine> engine;
     std::deque<Id> queue;  // not yet with the engine
-    std::map<TransferId, Id> moving;
+    std::map<memory::TransferId, Id> moving;
     Bytes moving_bytes = 0;
-    TransferId next = 0;
+    memory::TransferId next = 0;
     std::thread thread;
   };
 
-  explicit SavedStore(SpillFile file);
+  explicit SavedStore(memory::SpillFile file);
   Status start();
   void run(Lane& lane);
   void submit(Lane& lane);
-  void finish(Lane& lane, const FinishedTransfer& finished);
+  void finish(Lane& lane, const memory::FinishedTransfer& finished);
   void queue(Lane& lane, Id id);
   Status wait_until(Id id, Place place);
 
-  const SpillFile file_;
+  const memory::SpillFile file_;
   std::vector<std::string> notes_;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::map<Id, Entry> entries_;
-  FreeRanges room_;  // in the file
+  memory::FreeRanges room_;  // in the file
   Id next_id_ = 0;
   bool stopping_ = false;
   std::array<Lane, 2> lanes_;  // out, in
 };
 
-}  // namespace sluice
+}  // namespace sluice::offload

@@ -8,7 +8,7 @@
 
 #include "sluice/memory/arena.hpp"
 
-namespace sluice {
+namespace sluice::offload {
 namespace {
 
 using ::testing::HasSubstr;
@@ -20,12 +20,12 @@ std::unique_ptr<SavedStore> store_of(Bytes file_bytes) {
 }
 
 // Whole pages for that many bytes.
-Arena pages_for(Bytes bytes) { return Arena::map(SavedStore::whole_pages(bytes), "test").value(); }
+memory::Arena pages_for(Bytes bytes) { return memory::Arena::map(SavedStore::whole_pages(bytes), "test").value(); }
 
 // Bytes that no other number has.
-Arena pattern(Bytes bytes, int number) {
+memory::Arena pattern(Bytes bytes, int number) {
   std::mt19937_64 random(static_cast<std::uint64_t>(number));
-  Arena data = pages_for(bytes);
+  memory::Arena data = pages_for(bytes);
   for (Bytes begin = 0; begin < data.bytes(); begin += static_cast<Bytes>(sizeof(std::uint64_t))) {
     const std::uint64_t word = random();
     std::memcpy(data.data() + begin, &word, sizeof word);
@@ -33,23 +33,23 @@ Arena pattern(Bytes bytes, int number) {
   return data;
 }
 
-bool same(const Arena& one, const Arena& other) {
+bool same(const memory::Arena& one, const memory::Arena& other) {
   return one.bytes() == other.bytes() &&
          std::memcmp(one.data(), other.data(), static_cast<std::size_t>(one.bytes())) == 0;
 }
 
-void clear(const Arena& data) { std::memset(data.data(), 0, static_cast<std::size_t>(data.bytes())); }
+void clear(const memory::Arena& data) { std::memset(data.data(), 0, static_cast<std::size_t>(data.bytes())); }
 
 TEST(SavedStoreTest, BytesComeBackAsTheyLeft) {
   const auto store = store_of(64 * kMiB);
   for (const Bytes bytes : {Bytes{1}, Bytes{4096}, 5 * kMiB + 17, 16 * kMiB}) {
-    const Arena data = pattern(bytes, 1), before = pattern(bytes, 1);
+    const memory::Arena data = pattern(bytes, 1), before = pattern(bytes, 1);
     const auto id = store->leave(data.data(), bytes);
     ASSERT_TRUE(id.has_value());
     ASSERT_TRUE(store->wait_left(*id).ok());
     EXPECT_TRUE(store->left(*id));
     clear(data);  // its memory is somebody else's now
-    const Arena back = pages_for(bytes);
+    const memory::Arena back = pages_for(bytes);
     store->bring(*id, back.data());
     const Status here = store->wait_here(*id);
     ASSERT_TRUE(here.ok()) << here.error().message;
@@ -61,13 +61,13 @@ TEST(SavedStoreTest, BytesComeBackAsTheyLeft) {
 
 TEST(SavedStoreTest, ManyAreUnderWayAtOnce) {
   const auto store = store_of(256 * kMiB);
-  std::vector<Arena> data, back;
+  std::vector<memory::Arena> data, back;
   std::vector<SavedStore::Id> ids;
   for (int i = 0; i < 24; ++i) {  // more than an engine has at a time
     data.push_back(pattern(8 * kMiB + 4099 * i, i));
     back.push_back(pages_for(8 * kMiB + 4099 * i));
   }
-  for (const Arena& each : data) ids.push_back(*store->leave(each.data(), each.bytes()));
+  for (const memory::Arena& each : data) ids.push_back(*store->leave(each.data(), each.bytes()));
   for (std::size_t i = 0; i < ids.size(); ++i) {
     ASSERT_TRUE(store->wait_left(ids[i]).ok());
     if (i >= 12) store->bring(ids[i - 12], back[i - 12].data());  // while others leave
@@ -82,7 +82,7 @@ TEST(SavedStoreTest, ManyAreUnderWayAtOnce) {
 
 TEST(SavedStoreTest, AFullFileIsTold) {
   const auto store = store_of(8 * kMiB);
-  const Arena data = pattern(3 * kMiB, 1);
+  const memory::Arena data = pattern(3 * kMiB, 1);
   const auto first = store->leave(data.data(), 3 * kMiB), second = store->leave(data.data(), 3 * kMiB);
   ASSERT_TRUE(first && second);
   EXPECT_FALSE(store->leave(data.data(), 3 * kMiB).has_value());
@@ -93,8 +93,8 @@ TEST(SavedStoreTest, AFullFileIsTold) {
 TEST(SavedStoreTest, WhatIsForgottenOnTheWayDisturbsNobody) {
   const auto store = store_of(24 * kMiB);
   for (int round = 0; round < 30; ++round) {
-    const Arena gone = pattern(6 * kMiB, round);
-    Arena nobody = pages_for(6 * kMiB);
+    const memory::Arena gone = pattern(6 * kMiB, round);
+    memory::Arena nobody = pages_for(6 * kMiB);
     const auto id = store->leave(gone.data(), 6 * kMiB);
     ASSERT_TRUE(id.has_value());
     if (round % 3 > 0) {
@@ -103,8 +103,8 @@ TEST(SavedStoreTest, WhatIsForgottenOnTheWayDisturbsNobody) {
     if (round % 3 > 1) store->bring(*id, nobody.data());
     store->forget(*id);
     clear(gone);
-    nobody = Arena();
-    const Arena stays = pattern(5 * kMiB, 100 + round), back = pages_for(5 * kMiB);
+    nobody = memory::Arena();
+    const memory::Arena stays = pattern(5 * kMiB, 100 + round), back = pages_for(5 * kMiB);
     const auto next = store->leave(stays.data(), 5 * kMiB);
     ASSERT_TRUE(next.has_value());
     ASSERT_TRUE(store->wait_left(*next).ok());
@@ -123,4 +123,4 @@ TEST(SavedStoreTest, AFolderThatIsNotThereIsNamed) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::offload

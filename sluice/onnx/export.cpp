@@ -5,7 +5,7 @@
 #include "sluice/onnx/import.hpp"
 #include "sluice/onnx/model/model_file.hpp"
 
-namespace sluice {
+namespace sluice::onnx {
 namespace {
 
 // Whole initializers as they are in the file, of every parameter that has been trained.
@@ -25,8 +25,8 @@ Result<InitializerValues> current_values(const ImportedModel& model) {
 }
 
 // Tensors stored beside the model are embedded, so that the copy stands alone wherever it is written.
-Status embed_external(const Initializers& initializers, onnx::GraphProto& graph) {
-  for (onnx::TensorProto& tensor : *graph.mutable_initializer()) {
+Status embed_external(const Initializers& initializers, ::onnx::GraphProto& graph) {
+  for (::onnx::TensorProto& tensor : *graph.mutable_initializer()) {
     const TensorSource* source = initializers.find(tensor.name());
     if (source == nullptr || source->external.empty()) continue;
     SLUICE_ASSIGN(std::string bytes, read_bytes(*source));
@@ -48,19 +48,20 @@ Status export_onnx(const std::filesystem::path& source, const std::filesystem::p
     weights->collect_initializers(initializers);
     if (initializers.empty()) continue;  // a constant of the file
     SLUICE_ASSIGN(std::vector<float> trained, read(name));
-    if (static_cast<std::int64_t>(trained.size()) != element_count(weights->shape)) {
-      return Error{ErrorCode::kMismatch, fmt::format("parameter '{}' has {} values, but in {} it has the shape {}",
-                                                     name, trained.size(), source.string(), to_string(weights->shape))};
+    if (static_cast<std::int64_t>(trained.size()) != graph::element_count(weights->shape)) {
+      return Error{ErrorCode::kMismatch,
+                   fmt::format("parameter '{}' has {} values, but in {} it has the shape {}", name, trained.size(),
+                               source.string(), graph::to_string(weights->shape))};
     }
     write_back_weights(*weights, std::move(trained), values);
   }
-  onnx::ModelProto copy = *model.model;
+  ::onnx::ModelProto copy = *model.model;
   SLUICE_RETURN_IF_ERROR(embed_external(*model.initializers, *copy.mutable_graph()));
-  for (onnx::TensorProto& tensor : *copy.mutable_graph()->mutable_initializer()) {
+  for (::onnx::TensorProto& tensor : *copy.mutable_graph()->mutable_initializer()) {
     const auto found = values.find(tensor.name());
     if (found != values.end()) write_floats(found->second, tensor);
   }
   return write_model(target, copy);
 }
 
-}  // namespace sluice
+}  // namespace sluice::onnx

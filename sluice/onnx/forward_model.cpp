@@ -10,51 +10,51 @@
 #include "sluice/onnx/model/element_type.hpp"
 #include "sluice/onnx/model/model_file.hpp"
 
-namespace sluice {
+namespace sluice::onnx {
 namespace {
 
-using Order = std::vector<const onnx::NodeProto*>;
+using Order = std::vector<const ::onnx::NodeProto*>;
 
 // What all outputs need, each node once.
-Result<Order> order_of(const onnx::GraphProto& graph, const Network& network, const Initializers& initializers) {
+Result<Order> order_of(const ::onnx::GraphProto& graph, const Network& network, const Initializers& initializers) {
   Order order;
-  std::set<const onnx::NodeProto*> seen;
-  for (const onnx::ValueInfoProto& output : graph.output()) {
+  std::set<const ::onnx::NodeProto*> seen;
+  for (const ::onnx::ValueInfoProto& output : graph.output()) {
     if (network.maker(output.name()) == nullptr) continue;
     SLUICE_ASSIGN(const Order needed, network.order_for(output.name(), initializers));
-    for (const onnx::NodeProto* node : needed) {
+    for (const ::onnx::NodeProto* node : needed) {
       if (seen.insert(node).second) order.push_back(node);
     }
   }
   return order;
 }
 
-Result<Shape> stated_shape(const onnx::ValueInfoProto& input) {
-  Shape shape;
+Result<graph::Shape> stated_shape(const ::onnx::ValueInfoProto& input) {
+  graph::Shape shape;
   if (!input.type().has_tensor_type()) return bad_input(fmt::format("input '{}' is no tensor", input.name()));
   for (const auto& extent : input.type().tensor_type().shape().dim()) {
     if (extent.dim_value() < 1) return bad_input(fmt::format("input '{}' has an open extent", input.name()));
     shape.push_back(extent.dim_value());
   }
   if (!checked_count(shape)) return bad_input(fmt::format("input '{}' is too large", input.name()));
-  return shape.empty() ? Shape{1} : shape;
+  return shape.empty() ? graph::Shape{1} : shape;
 }
 
-Status bind_data(Conversion& conversion, const onnx::GraphProto& graph, std::vector<std::string>& names) {
-  std::vector<InputSpec> specs;
+Status bind_data(Conversion& conversion, const ::onnx::GraphProto& graph, std::vector<std::string>& names) {
+  std::vector<graph::InputSpec> specs;
   std::vector<bool> integral;
-  for (const onnx::ValueInfoProto& input : graph.input()) {
+  for (const ::onnx::ValueInfoProto& input : graph.input()) {
     if (conversion.initializers.find(input.name()) != nullptr) continue;
-    SLUICE_ASSIGN(const Shape shape, stated_shape(input));
+    SLUICE_ASSIGN(const graph::Shape shape, stated_shape(input));
     const int type = input.type().tensor_type().elem_type();
-    const bool real = is_floating_type(type) || type == onnx::TensorProto::BOOL;
-    specs.push_back({input.name(), real ? Content::kNoise : Content::kTokens, shape, 0});
+    const bool real = is_floating_type(type) || type == ::onnx::TensorProto::BOOL;
+    specs.push_back({input.name(), real ? graph::Content::kNoise : graph::Content::kTokens, shape, 0});
     names.push_back(input.name());
     integral.push_back(!is_floating_type(type));
   }
   conversion.builder.begin_layer("input");
   if (specs.empty()) return {};
-  const std::vector<TensorId> ids = conversion.builder.inputs(specs);
+  const std::vector<graph::TensorId> ids = conversion.builder.inputs(specs);
   for (std::size_t i = 0; i < ids.size(); ++i) {
     Value value = tensor_value(ids[i]);
     value.integral = integral[i];
@@ -63,9 +63,9 @@ Status bind_data(Conversion& conversion, const onnx::GraphProto& graph, std::vec
   return {};
 }
 
-Result<std::vector<ForwardOutput>> outputs_of(Conversion& conversion, const onnx::GraphProto& graph) {
+Result<std::vector<ForwardOutput>> outputs_of(Conversion& conversion, const ::onnx::GraphProto& graph) {
   std::vector<ForwardOutput> outputs;
-  for (const onnx::ValueInfoProto& named : graph.output()) {
+  for (const ::onnx::ValueInfoProto& named : graph.output()) {
     ForwardOutput output{named.name(), std::nullopt, {}};
     const Value value = conversion.value(named.name());
     if (value.kind == Value::Kind::kUnknown) {
@@ -81,7 +81,7 @@ Result<std::vector<ForwardOutput>> outputs_of(Conversion& conversion, const onnx
   return outputs;
 }
 
-Result<InferenceModel> forward_of(const std::filesystem::path& path, const std::shared_ptr<onnx::ModelProto>& model) {
+Result<InferenceModel> forward_of(const std::filesystem::path& path, const std::shared_ptr<::onnx::ModelProto>& model) {
   SLUICE_ASSIGN(std::shared_ptr<const Initializers> initializers, Initializers::open(model, path.parent_path()));
   SLUICE_ASSIGN(const Network network, Network::of(model->graph()));
   SLUICE_ASSIGN(const Order order, order_of(model->graph(), network, *initializers));
@@ -92,7 +92,7 @@ Result<InferenceModel> forward_of(const std::filesystem::path& path, const std::
   for (Conversion* walk : {&survey, &conversion}) {
     walk->infers = true;
     walk->live = {order.begin(), order.end()};
-    for (const onnx::ValueInfoProto& output : model->graph().output()) walk->wanted.insert(output.name());
+    for (const ::onnx::ValueInfoProto& output : model->graph().output()) walk->wanted.insert(output.name());
     if (walk == &conversion) walk->shared = survey.find_shared();
     result.inputs.clear();
     SLUICE_RETURN_IF_ERROR(bind_data(*walk, model->graph(), result.inputs));
@@ -107,7 +107,7 @@ Result<InferenceModel> forward_of(const std::filesystem::path& path, const std::
 }  // namespace
 
 Result<InferenceModel> import_forward(const std::filesystem::path& path) {
-  SLUICE_ASSIGN(const std::shared_ptr<onnx::ModelProto> model, read_model(path));
+  SLUICE_ASSIGN(const std::shared_ptr<::onnx::ModelProto> model, read_model(path));
   auto result = forward_of(path, model);
   if (!result.ok()) return Error{result.error().code, fmt::format("{}: {}", path.string(), result.error().message)};
   return result;
@@ -115,4 +115,4 @@ Result<InferenceModel> import_forward(const std::filesystem::path& path) {
 
 bool supports_onnx_op(const std::string& op_type) { return find_converter(op_type) != nullptr || is_folded(op_type); }
 
-}  // namespace sluice
+}  // namespace sluice::onnx

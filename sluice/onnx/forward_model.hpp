@@ -15,19 +15,19 @@
 #include "sluice/graph/graph.hpp"
 #include "sluice/onnx/arrays/host_array.hpp"
 
-namespace sluice {
+namespace sluice::onnx {
 
 struct ForwardOutput {
-  std::string name;                // the model's
-  std::optional<TensorId> tensor;  // of the graph; nothing: `known`, whatever the data
+  std::string name;                       // the model's
+  std::optional<graph::TensorId> tensor;  // of the graph; nothing: `known`, whatever the data
   HostArray known;
 };
 
 struct InferenceModel {
-  Graph graph;                      // its first op gives the data, if there are any
+  graph::Graph graph;               // its first op gives the data, if there are any
   std::vector<std::string> inputs;  // the model's names of that op's outputs, in its order
   std::vector<ForwardOutput> outputs;
-  std::shared_ptr<const GivenValues> values;  // of parameters and buffers
+  std::shared_ptr<const graph::GivenValues> values;  // of parameters and buffers
 };
 
 Result<InferenceModel> import_forward(const std::filesystem::path& path);
@@ -35,4 +35,4 @@ Result<InferenceModel> import_forward(const std::filesystem::path& path);
 // Whether Sluice knows the op, at least of constants.
 bool supports_onnx_op(const std::string& op_type);
 
-}  // namespace sluice
+}  // namespace sluice::onnx

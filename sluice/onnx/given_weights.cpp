@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace sluice {
+namespace sluice::onnx {
 
 Status GivenWeights::read(const std::string& source, std::int64_t first_element, std::span<float> values) const {
   const auto found = sources_.find(source);
@@ -15,4 +15,4 @@ Status GivenWeights::read(const std::string& source, std::int64_t first_element,
   return evaluate_weights(*found->second, read, first_element, values);
 }
 
-}  // namespace sluice
+}  // namespace sluice::onnx

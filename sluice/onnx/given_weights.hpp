@@ -5,10 +5,10 @@
 #include "sluice/onnx/convert/conversion.hpp"
 #include "sluice/onnx/import.hpp"
 
-namespace sluice {
+namespace sluice::onnx {
 
 // Keeps the model's initializers as long as it lives. Thread safety: read() is safe from several threads.
-class GivenWeights : public GivenValues {
+class GivenWeights : public graph::GivenValues {
  public:
   GivenWeights(std::shared_ptr<const Initializers> initializers, ParameterSources sources)
       : initializers_(std::move(initializers)), sources_(std::move(sources)) {}
@@ -22,14 +22,14 @@ class GivenWeights : public GivenValues {
 
 // A model as a graph, with what its parameters are made of.
 struct ImportedModel {
-  Graph forward;
+  graph::Graph forward;
   ParameterSources sources;
   std::vector<std::string> notes;
   bool softmax_in_loss = false;  // the model's last op is a softmax, which the loss has inside
-  std::shared_ptr<onnx::ModelProto> model;
+  std::shared_ptr<::onnx::ModelProto> model;
   std::shared_ptr<const Initializers> initializers;
 };
 
 Result<ImportedModel> import_model(const std::filesystem::path& path, const OnnxOptions& options);
 
-}  // namespace sluice
+}  // namespace sluice::onnx

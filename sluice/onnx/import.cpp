@@ -11,18 +11,18 @@
 #include "sluice/onnx/model_inputs.hpp"
 #include "sluice/onnx/walk.hpp"
 
-namespace sluice {
+namespace sluice::onnx {
 namespace {
 
 // The value that the loss is computed from: the first output, or what it was before a last softmax, which a loss of ours
 // has inside.
-std::string logits_name(const onnx::GraphProto& graph, const Network& network, OnnxLoss loss, ImportedModel& result) {
+std::string logits_name(const ::onnx::GraphProto& graph, const Network& network, OnnxLoss loss, ImportedModel& result) {
   std::string name = graph.output_size() > 0 ? graph.output(0).name() : std::string();
   for (int i = 1; i < graph.output_size(); ++i) {
     result.notes.push_back(
         fmt::format("output '{}' has no loss; what only it needs is left out", graph.output(i).name()));
   }
-  const onnx::NodeProto* last = network.maker(name);
+  const ::onnx::NodeProto* last = network.maker(name);
   const bool softmax = last != nullptr && (last->op_type() == "Softmax" || last->op_type() == "LogSoftmax");
   if (softmax && last->input_size() == 1 && loss != OnnxLoss::kFirstOutput) {
     result.notes.push_back(fmt::format("{} is part of the loss", Network::describe(*last)));
@@ -35,7 +35,7 @@ std::string logits_name(const onnx::GraphProto& graph, const Network& network, O
 }  // namespace
 
 Result<ImportedModel> import_model(const std::filesystem::path& path, const OnnxOptions& options) {
-  SLUICE_ASSIGN(const std::shared_ptr<onnx::ModelProto> model, read_model(path));
+  SLUICE_ASSIGN(const std::shared_ptr<::onnx::ModelProto> model, read_model(path));
   const auto in_file = [&](const Error& error) {
     return Error{error.code, fmt::format("{}: {}", path.string(), error.message)};
   };
@@ -66,4 +66,4 @@ Result<OnnxModel> import_onnx(const std::filesystem::path& path, const OnnxOptio
   return result;
 }
 
-}  // namespace sluice
+}  // namespace sluice::onnx

@@ -18,7 +18,7 @@
 #include "sluice/graph/given_values.hpp"
 #include "sluice/graph/graph.hpp"
 
-namespace sluice {
+namespace sluice::onnx {
 
 enum class OnnxLoss { kAuto, kCrossEntropy, kNextToken, kMaskedToken, kFirstOutput };  // the last: it is the loss
 
@@ -35,8 +35,8 @@ struct OnnxOptions {
 };
 
 struct OnnxModel {
-  Graph forward;
-  std::shared_ptr<const GivenValues> values;
+  graph::Graph forward;
+  std::shared_ptr<const graph::GivenValues> values;
   std::int64_t opset = 0;
   std::vector<std::string> notes;  // what was changed on the way, for people
 };
@@ -50,4 +50,4 @@ using ReadParameter = std::function<Result<std::vector<float>>(const std::string
 Status export_onnx(const std::filesystem::path& source, const std::filesystem::path& target, const ReadParameter& read,
                    const OnnxOptions& options = {});
 
-}  // namespace sluice
+}  // namespace sluice::onnx

@@ -8,7 +8,7 @@
 
 #include "sluice/onnx/model/element_type.hpp"
 
-namespace sluice {
+namespace sluice::onnx {
 namespace {
 
 constexpr std::int64_t kDefaultSequence = 128;
@@ -43,19 +43,19 @@ struct Declared {
   bool is_integer() const { return is_whole_type(type); }
 };
 
-Result<Declared> declared(const onnx::ValueInfoProto& info) {
+Result<Declared> declared(const ::onnx::ValueInfoProto& info) {
   Declared result;
   result.name = info.name();
   if (!info.type().has_tensor_type() || !info.type().tensor_type().has_shape()) {
     return bad_input(fmt::format("input '{}' is not a tensor with a shape", info.name()));
   }
-  const onnx::TypeProto_Tensor& tensor = info.type().tensor_type();
+  const ::onnx::TypeProto_Tensor& tensor = info.type().tensor_type();
   result.type = tensor.elem_type();
   if (!result.is_integer() && !is_floating_type(result.type)) {
     return bad_input(fmt::format("input '{}' has the type {}; Sluice reads floating-point numbers, integers and BOOL",
                                  info.name(), result.type));
   }
-  for (const onnx::TensorShapeProto_Dimension& dimension : tensor.shape().dim()) {
+  for (const ::onnx::TensorShapeProto_Dimension& dimension : tensor.shape().dim()) {
     Extent extent;
     extent.name = dimension.dim_param();
     if (dimension.has_dim_value()) {
@@ -102,13 +102,13 @@ class InputFinder {
   Status add_given(const Declared& input, bool first) {
     ModelInput made;
     made.name = input.name;
-    made.content = input.is_integer() ? Content::kIntegers : Content::kNumbers;
+    made.content = input.is_integer() ? graph::Content::kIntegers : graph::Content::kNumbers;
     for (const Extent& extent : input.extents) {
       made.shape.push_back(extent.is_open() ? open_extent(extent) : extent.value);
     }
     if (made.shape.empty()) made.shape = {1};
     if (const Result<std::int64_t> rows = vocabulary(input.name); input.is_integer() && rows.ok()) made.bound = *rows;
-    if (first && made.bound > 0 && made.shape.size() == 2) made.content = Content::kTokens;
+    if (first && made.bound > 0 && made.shape.size() == 2) made.content = graph::Content::kTokens;
     return add(std::move(made));
   }
 
@@ -140,11 +140,11 @@ class InputFinder {
     const bool only_second_open = !first.is_open() && second.is_open() && !second.is_sequence();
     ModelInput made;
     made.name = input.name;
-    made.content = Content::kTokens;
+    made.content = graph::Content::kTokens;
     made.time_major = first_is_sequence || only_second_open;
     SLUICE_RETURN_IF_ERROR(set_batch(made.time_major ? second : first));
     SLUICE_ASSIGN(const std::int64_t length, sequence(input, made.time_major ? first : second));
-    made.shape = made.time_major ? Shape{length, result_.batch} : Shape{result_.batch, length};
+    made.shape = made.time_major ? graph::Shape{length, result_.batch} : graph::Shape{result_.batch, length};
     SLUICE_ASSIGN(made.bound, vocabulary(input.name));
     return add(std::move(made));
   }
@@ -156,7 +156,7 @@ class InputFinder {
     }
     ModelInput made;
     made.name = input.name;
-    made.content = Content::kImages;
+    made.content = graph::Content::kImages;
     SLUICE_RETURN_IF_ERROR(set_batch(input.extents[0]));
     made.shape = {result_.batch};
     for (std::size_t d = 1; d < input.extents.size(); ++d) {
@@ -173,18 +173,19 @@ class InputFinder {
     const ModelInput data = result_.data();
     ModelInput made;
     made.name = input.name;
-    if (input.is_integer() && data.content == Content::kTokens) {
+    if (input.is_integer() && data.content == graph::Content::kTokens) {
       made.shape = data.shape;
       made.time_major = data.time_major;
       const bool positions = mentions(input.name, {"pos"});
       if (mentions(input.name, {"type", "seg"})) {
-        made.content = Content::kSegments;
+        made.content = graph::Content::kSegments;
         made.bound = 2;
       } else if (mentions(input.name, {"mask"})) {
         made.constant = filled(made.shape, std::int64_t{1});
         note(input.name, "all ones: every token is attended to");
       } else if (positions) {
-        made.constant = filled(made.time_major ? Shape{made.shape[0], 1} : Shape{1, made.shape[1]}, std::int64_t{0});
+        made.constant =
+            filled(made.time_major ? graph::Shape{made.shape[0], 1} : graph::Shape{1, made.shape[1]}, std::int64_t{0});
         std::iota(made.constant.ints.begin(), made.constant.ints.end(), 0);
         note(input.name, "0, 1, 2, ...");
       } else {
@@ -218,7 +219,8 @@ class InputFinder {
 
   Status add(ModelInput input) {
     if (checked_count(input.shape).value_or(0) == 0) {
-      return bad_input(fmt::format("input '{}' has the impossible shape {}", input.name, to_string(input.shape)));
+      return bad_input(
+          fmt::format("input '{}' has the impossible shape {}", input.name, graph::to_string(input.shape)));
     }
     result_.list.push_back(std::move(input));
     return {};
@@ -231,7 +233,7 @@ class InputFinder {
     while (!names.empty()) {
       const std::string name = names.back();
       names.pop_back();
-      for (const onnx::NodeProto* reader : network_.readers(name)) {
+      for (const ::onnx::NodeProto* reader : network_.readers(name)) {
         const bool looks_up = reader->op_type() == "Gather" && reader->input_size() == 2 && reader->input(1) == name;
         const TensorSource* table = looks_up ? initializers_.find(reader->input(0)) : nullptr;
         if (table != nullptr && table->shape.size() == 2) return table->shape[0];
@@ -254,11 +256,12 @@ class InputFinder {
 
 }  // namespace
 
-Result<ModelInputs> find_inputs(const onnx::GraphProto& graph, const Network& network, const Initializers& initializers,
-                                const std::set<const onnx::NodeProto*>& live, const OnnxOptions& options) {
+Result<ModelInputs> find_inputs(const ::onnx::GraphProto& graph, const Network& network,
+                                const Initializers& initializers, const std::set<const ::onnx::NodeProto*>& live,
+                                const OnnxOptions& options) {
   std::vector<Declared> all;
-  for (const onnx::ValueInfoProto& info : graph.input()) {
-    const std::vector<const onnx::NodeProto*>& readers = network.readers(info.name());
+  for (const ::onnx::ValueInfoProto& info : graph.input()) {
+    const std::vector<const ::onnx::NodeProto*>& readers = network.readers(info.name());
     const bool read =
         std::any_of(readers.begin(), readers.end(), [&](const auto* node) { return live.contains(node); });
     if (!read || initializers.find(info.name()) != nullptr) continue;
@@ -268,4 +271,4 @@ Result<ModelInputs> find_inputs(const onnx::GraphProto& graph, const Network& ne
   return InputFinder(network, initializers, options).find(std::move(all));
 }
 
-}  // namespace sluice
+}  // namespace sluice::onnx

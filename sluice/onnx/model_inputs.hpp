@@ -13,14 +13,14 @@
 #include "sluice/onnx/convert/conversion.hpp"
 #include "sluice/onnx/import.hpp"
 
-namespace sluice {
+namespace sluice::onnx {
 
 struct ModelInput {
   std::string name;
-  Content content = Content::kNone;  // kNone: `constant` instead
-  Shape shape;                       // as the model sees it
-  bool time_major = false;           // tokens [T, B] of the model
-  std::int64_t bound = 0;            // tokens: the vocabulary
+  graph::Content content = graph::Content::kNone;  // kNone: `constant` instead
+  graph::Shape shape;                              // as the model sees it
+  bool time_major = false;                         // tokens [T, B] of the model
+  std::int64_t bound = 0;                          // tokens: the vocabulary
   HostArray constant;
 };
 
@@ -30,11 +30,12 @@ struct ModelInputs {
   std::vector<std::string> notes;
 
   const ModelInput& data() const { return list.front(); }
-  bool has_tokens() const { return data().content == Content::kTokens; }
+  bool has_tokens() const { return data().content == graph::Content::kTokens; }
 };
 
 // `live`: the nodes that the loss needs; inputs that none of them reads are left out.
-Result<ModelInputs> find_inputs(const onnx::GraphProto& graph, const Network& network, const Initializers& initializers,
-                                const std::set<const onnx::NodeProto*>& live, const OnnxOptions& options);
+Result<ModelInputs> find_inputs(const ::onnx::GraphProto& graph, const Network& network,
+                                const Initializers& initializers, const std::set<const ::onnx::NodeProto*>& live,
+                                const OnnxOptions& options);
 
-}  // namespace sluice
+}  // namespace sluice::onnx

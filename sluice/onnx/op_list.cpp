@@ -4,7 +4,7 @@
 
 #include "sluice/onnx/convert/converters.hpp"
 
-namespace sluice {
+namespace sluice::onnx {
 namespace {
 
 std::string row_of(std::string_view title, const std::vector<std::string>& ops) {
@@ -36,4 +36,4 @@ std::string onnx_op_rows() {
   return rows + row_of("of constants only", constants);
 }
 
-}  // namespace sluice
+}  // namespace sluice::onnx

@@ -3,9 +3,9 @@
 
 #include <string>
 
-namespace sluice {
+namespace sluice::onnx {
 
 // Rows of a Markdown table: a family and its ops, with what of them is supported where that is not all.
 std::string onnx_op_rows();
 
-}  // namespace sluice
+}  // namespace sluice::onnx

@@ -8,12 +8,12 @@
 #include "sluice/onnx/loss.hpp"
 #include "sluice/onnx/model/model_file.hpp"
 
-namespace sluice {
+namespace sluice::onnx {
 namespace {
 
 // Series and rows of features are images of one row or one pixel, except that rows of 28 x 28 or 3 x 32 x 32 features
 // are what they look like.
-Shape image_shape(const Shape& shape) {
+graph::Shape image_shape(const graph::Shape& shape) {
   if (shape.size() == 4) return shape;
   if (shape.size() == 3) return {shape[0], shape[1], 1, shape[2]};
   if (shape[1] == 784) return {shape[0], 1, 28, 28};
@@ -22,29 +22,29 @@ Shape image_shape(const Shape& shape) {
 }
 
 // The input op; returns the labels, which come last where there is such a loss.
-TensorId bind_inputs(Conversion& conversion, const ModelInputs& inputs, const LossPlan* loss) {
-  std::vector<InputSpec> specs;
+graph::TensorId bind_inputs(Conversion& conversion, const ModelInputs& inputs, const LossPlan* loss) {
+  std::vector<graph::InputSpec> specs;
   for (const ModelInput& input : inputs.list) {
-    if (input.content == Content::kNone) continue;
-    InputSpec spec{input.name, input.content, input.shape, input.bound};
-    if (input.content == Content::kImages) spec.shape = image_shape(input.shape);
+    if (input.content == graph::Content::kNone) continue;
+    graph::InputSpec spec{input.name, input.content, input.shape, input.bound};
+    if (input.content == graph::Content::kImages) spec.shape = image_shape(input.shape);
     if (input.time_major) spec.shape = {input.shape[1], input.shape[0]};
-    if (input.content == Content::kTokens && loss != nullptr) spec.content = loss->tokens;
+    if (input.content == graph::Content::kTokens && loss != nullptr) spec.content = loss->tokens;
     specs.push_back(std::move(spec));
   }
   if (loss != nullptr) specs.push_back(loss->labels);
   conversion.builder.begin_layer("input");
-  const std::vector<TensorId> ids = conversion.builder.inputs(specs);
+  const std::vector<graph::TensorId> ids = conversion.builder.inputs(specs);
   auto next = ids.begin();
   for (const ModelInput& input : inputs.list) {
-    if (input.content == Content::kNone) {
+    if (input.content == graph::Content::kNone) {
       conversion.set(input.name, array_value(input.constant));
       continue;
     }
     Value value = tensor_value(*next++);
     value.time_major = input.time_major;
-    value.integral = !is_float(input.content);
-    if (input.content == Content::kImages && !conversion.builder.failed()) {
+    value.integral = !graph::is_float(input.content);
+    if (input.content == graph::Content::kImages && !conversion.builder.failed()) {
       const bool same = conversion.builder.shape(value.tensor) == input.shape;
       if (!same) value.tensor = conversion.builder.reshape(value.tensor, input.shape);
     }
@@ -55,8 +55,8 @@ TensorId bind_inputs(Conversion& conversion, const ModelInputs& inputs, const Lo
   return ids.back();
 }
 
-Result<TensorId> converted_logits(Conversion& conversion, const std::vector<const onnx::NodeProto*>& order,
-                                  const std::string& logits) {
+Result<graph::TensorId> converted_logits(Conversion& conversion, const std::vector<const ::onnx::NodeProto*>& order,
+                                         const std::string& logits) {
   if (conversion.builder.failed()) return conversion.builder.finish().error();
   SLUICE_RETURN_IF_ERROR(convert_nodes(conversion, order));
   const Value value = conversion.value(logits);
@@ -68,10 +68,10 @@ Result<TensorId> converted_logits(Conversion& conversion, const std::vector<cons
 
 }  // namespace
 
-Result<Walked> walk_model(const onnx::ModelProto& model, const std::filesystem::path& path, const Network& network,
+Result<Walked> walk_model(const ::onnx::ModelProto& model, const std::filesystem::path& path, const Network& network,
                           const Initializers& initializers, const std::string& logits, const OnnxOptions& options) {
-  SLUICE_ASSIGN(const std::vector<const onnx::NodeProto*> order, network.order_for(logits, initializers));
-  const std::set<const onnx::NodeProto*> live(order.begin(), order.end());
+  SLUICE_ASSIGN(const std::vector<const ::onnx::NodeProto*> order, network.order_for(logits, initializers));
+  const std::set<const ::onnx::NodeProto*> live(order.begin(), order.end());
   SLUICE_ASSIGN(const ModelInputs inputs, find_inputs(model.graph(), network, initializers, live, options));
   const std::int64_t opset = opset_of(model);
   const std::string name = path.stem().string();
@@ -85,25 +85,26 @@ Result<Walked> walk_model(const onnx::ModelProto& model, const std::filesystem::
   Conversion survey(initializers, network, path.parent_path(), opset, name);
   follow(survey);
   bind_inputs(survey, inputs, nullptr);
-  SLUICE_ASSIGN(const TensorId seen, converted_logits(survey, order, logits));
-  const Shape shape = survey.builder.shape(seen);
+  SLUICE_ASSIGN(const graph::TensorId seen, converted_logits(survey, order, logits));
+  const graph::Shape shape = survey.builder.shape(seen);
   std::optional<LossPlan> loss;
   if (options.loss != OnnxLoss::kFirstOutput) {
     SLUICE_ASSIGN(loss, plan_loss(inputs, shape, options.loss));
-  } else if (element_count(shape) != 1) {
-    return bad_input(fmt::format("the first output {} is not one number, and it is to be the loss", to_string(shape)));
+  } else if (graph::element_count(shape) != 1) {
+    return bad_input(
+        fmt::format("the first output {} is not one number, and it is to be the loss", graph::to_string(shape)));
   }
 
   Conversion conversion(initializers, network, path.parent_path(), opset, name);
   follow(conversion);
   conversion.shared = survey.find_shared();
-  const TensorId labels = bind_inputs(conversion, inputs, loss ? &*loss : nullptr);
-  SLUICE_ASSIGN(const TensorId made, converted_logits(conversion, order, logits));
+  const graph::TensorId labels = bind_inputs(conversion, inputs, loss ? &*loss : nullptr);
+  SLUICE_ASSIGN(const graph::TensorId made, converted_logits(conversion, order, logits));
   add_loss(conversion.builder, loss, made, labels);
-  SLUICE_ASSIGN(Graph forward, conversion.builder.finish());
+  SLUICE_ASSIGN(graph::Graph forward, conversion.builder.finish());
   Walked walked{std::move(forward), std::move(conversion.sources), inputs.notes};
   walked.notes.insert(walked.notes.end(), conversion.notes.begin(), conversion.notes.end());
   return walked;
 }
 
-}  // namespace sluice
+}  // namespace sluice::onnx

@@ -4,17 +4,17 @@
 
 #include "sluice/onnx/model_inputs.hpp"
 
-namespace sluice {
+namespace sluice::onnx {
 
 struct Walked {
-  Graph forward;
+  graph::Graph forward;
   ParameterSources sources;
   std::vector<std::string> notes;
 };
 
 // `logits`: the value that the loss is computed from, or the loss itself (OnnxLoss::kFirstOutput). Errors (kBadInput)
 // list every node that cannot be converted.
-Result<Walked> walk_model(const onnx::ModelProto& model, const std::filesystem::path& path, const Network& network,
+Result<Walked> walk_model(const ::onnx::ModelProto& model, const std::filesystem::path& path, const Network& network,
                           const Initializers& initializers, const std::string& logits, const OnnxOptions& options);
 
-}  // namespace sluice
+}  // namespace sluice::onnx

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-namespace sluice {
+namespace sluice::plan {
 
 enum class Cause {
   kUnsaid,
@@ -73,4 +73,4 @@ constexpr std::optional<Cause> find_cause(std::string_view name) {
   return std::nullopt;
 }
 
-}  // namespace sluice
+}  // namespace sluice::plan

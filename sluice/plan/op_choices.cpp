@@ -9,22 +9,22 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/graph/value_numbers.hpp"
 
-namespace sluice {
+namespace sluice::plan {
 
 namespace {
 
-OpIndex op_of_slot(const Plan& plan, std::size_t slot) {
-  return plan.schedule.empty() ? static_cast<OpIndex>(slot) : plan.schedule.at(slot);
+graph::OpIndex op_of_slot(const Plan& plan, std::size_t slot) {
+  return plan.schedule.empty() ? static_cast<graph::OpIndex>(slot) : plan.schedule.at(slot);
 }
 
 // By op; nothing for one that the plan leaves out.
-Result<std::vector<std::optional<OpChoice>>> known_choices(const Plan& plan, OpIndex op_count) {
-  std::vector<std::optional<OpChoice>> found(as_index(op_count));
+Result<std::vector<std::optional<graph::OpChoice>>> known_choices(const Plan& plan, graph::OpIndex op_count) {
+  std::vector<std::optional<graph::OpChoice>> found(as_index(op_count));
   for (std::size_t slot = 0; slot < plan.ops.size(); ++slot) {
-    const OpIndex op = op_of_slot(plan, slot);
-    const OpChoice choice{plan.ops[slot].implementation, plan.ops[slot].processor};
+    const graph::OpIndex op = op_of_slot(plan, slot);
+    const graph::OpChoice choice{plan.ops[slot].implementation, plan.ops[slot].processor};
     if (op < 0 || op >= op_count) return bad_input(fmt::format("a plan of another graph: it has an op {}", op));
-    std::optional<OpChoice>& known = found[as_index(op)];
+    std::optional<graph::OpChoice>& known = found[as_index(op)];
     if (known && *known != choice) {
       return bad_input(fmt::format("the plan of '{}' runs op {} in two ways: it cannot be followed", plan.planner, op));
     }
@@ -35,31 +35,31 @@ Result<std::vector<std::optional<OpChoice>>> known_choices(const Plan& plan, OpI
 
 }  // namespace
 
-Result<std::vector<OpChoice>> choices_by_op(const Plan& plan, const Graph& graph) {
+Result<std::vector<graph::OpChoice>> choices_by_op(const Plan& plan, const graph::Graph& graph) {
   SLUICE_ASSIGN(const auto found, known_choices(plan, graph.op_count()));
-  std::vector<OpChoice> choices;
+  std::vector<graph::OpChoice> choices;
   for (std::size_t op = 0; op < found.size(); ++op) {
-    choices.push_back(found[op].value_or(OpChoice{0, graph.ops()[op].processor}));
+    choices.push_back(found[op].value_or(graph::OpChoice{0, graph.ops()[op].processor}));
   }
   if (std::ranges::all_of(found, [](const auto& known) { return known.has_value(); })) return choices;
-  const ValueNumbers values = number_values(graph);
+  const graph::ValueNumbers values = graph::number_values(graph);
   for (std::size_t op = 0; op < found.size(); ++op) {
     if (!found[op] && values.repeats[op]) choices[op] = choices[as_index(*values.repeats[op])];
   }
   return choices;
 }
 
-bool same_choices(const Plan& a, const Plan& b, const Graph& graph) {
+bool same_choices(const Plan& a, const Plan& b, const graph::Graph& graph) {
   const auto of_a = choices_by_op(a, graph);
   const auto of_b = choices_by_op(b, graph);
   return of_a.ok() && of_b.ok() && *of_a == *of_b;
 }
 
-Status check_choices(const Graph& graph, ProcessorId processors, const std::vector<OpChoice>& choices) {
+Status check_choices(const graph::Graph& graph, ProcessorId processors, const std::vector<graph::OpChoice>& choices) {
   for (std::size_t index = 0; index < choices.size(); ++index) {
-    const Op& op = graph.op(static_cast<OpIndex>(index));
+    const graph::Op& op = graph.op(static_cast<graph::OpIndex>(index));
     const auto known = static_cast<std::int32_t>(std::max<std::size_t>(1, op.implementations.size()));
-    const OpChoice& choice = choices[index];
+    const graph::OpChoice& choice = choices[index];
     if (choice.implementation < 0 || choice.implementation >= known) {
       return bad_input(
           fmt::format("{} has {} implementations, none of them number {}", op.name, known, choice.implementation));
@@ -77,20 +77,21 @@ Status check_choices(const Graph& graph, ProcessorId processors, const std::vect
 }
 
 ChoiceCounts count_choices(const Plan& plan) {
-  std::set<OpIndex> by_other_kernels;
-  std::set<OpIndex> on_other_processors;
+  std::set<graph::OpIndex> by_other_kernels;
+  std::set<graph::OpIndex> on_other_processors;
   for (std::size_t slot = 0; slot < plan.ops.size(); ++slot) {
-    const OpIndex op = plan.schedule.empty() ? static_cast<OpIndex>(slot) : plan.schedule.at(slot);
+    const graph::OpIndex op = plan.schedule.empty() ? static_cast<graph::OpIndex>(slot) : plan.schedule.at(slot);
     if (plan.ops[slot].implementation != 0) by_other_kernels.insert(op);
     if (plan.ops[slot].processor != kMainProcessor) on_other_processors.insert(op);
   }
-  return {static_cast<OpIndex>(by_other_kernels.size()), static_cast<OpIndex>(on_other_processors.size())};
+  return {static_cast<graph::OpIndex>(by_other_kernels.size()),
+          static_cast<graph::OpIndex>(on_other_processors.size())};
 }
 
 std::string describe_choices(const Plan& plan) {
   const ChoiceCounts counts = count_choices(plan);
   std::string text;
-  const auto ops = [](OpIndex count) { return fmt::format("{} op{}", count, count == 1 ? "" : "s"); };
+  const auto ops = [](graph::OpIndex count) { return fmt::format("{} op{}", count, count == 1 ? "" : "s"); };
   if (counts.other_kernels > 0) text += ops(counts.other_kernels) + " by other kernels than the default";
   if (counts.other_processors > 0) {
     text += (text.empty() ? "" : ", ") + ops(counts.other_processors) + " on other processors";
@@ -98,4 +99,4 @@ std::string describe_choices(const Plan& plan) {
   return text.empty() ? text : text + ": bits are those of fast-only with --choices-of this plan";
 }
 
-}  // namespace sluice
+}  // namespace sluice::plan

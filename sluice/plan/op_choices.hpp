@@ -10,20 +10,20 @@
 #include "sluice/graph/graph.hpp"
 #include "sluice/plan/plan.hpp"
 
-namespace sluice {
+namespace sluice::plan {
 
 // By op of the graph. kBadInput where the plan runs an op twice by two choices, or one that the graph does not have.
-Result<std::vector<OpChoice>> choices_by_op(const Plan& plan, const Graph& graph);
+Result<std::vector<graph::OpChoice>> choices_by_op(const Plan& plan, const graph::Graph& graph);
 
 // Whether both plans choose the same for every op of their graph.
-bool same_choices(const Plan& a, const Plan& b, const Graph& graph);
+bool same_choices(const Plan& a, const Plan& b, const graph::Graph& graph);
 
 // kBadInput for an implementation that its op does not have, or a processor that is none of so many. `choices` by op.
-Status check_choices(const Graph& graph, ProcessorId processors, const std::vector<OpChoice>& choices);
+Status check_choices(const graph::Graph& graph, ProcessorId processors, const std::vector<graph::OpChoice>& choices);
 
 struct ChoiceCounts {
-  OpIndex other_kernels = 0;     // ops that run by another implementation than the first, somewhere
-  OpIndex other_processors = 0;  // ops that run on another processor than the main one
+  graph::OpIndex other_kernels = 0;     // ops that run by another implementation than the first, somewhere
+  graph::OpIndex other_processors = 0;  // ops that run on another processor than the main one
 };
 ChoiceCounts count_choices(const Plan& plan);
 
@@ -31,4 +31,4 @@ ChoiceCounts count_choices(const Plan& plan);
 // this plan"; empty where the plan chooses nothing.
 std::string describe_choices(const Plan& plan);
 
-}  // namespace sluice
+}  // namespace sluice::plan

@@ -3,30 +3,31 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sluice {
+namespace sluice::plan {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // x > a > b, and b made once more for `end`.
-Graph relu_made_twice() {
-  Graph graph;
+graph::Graph relu_made_twice() {
+  graph::Graph graph;
   const auto tensor = [&](const char* name) {
-    return graph.add_tensor({.name = name, .shape = {16}, .role = Role::kActivation});
+    return graph.add_tensor({.name = name, .shape = {16}, .role = graph::Role::kActivation});
   };
-  const TensorId x = tensor("x"), a = tensor("a"), b = tensor("b"), again = tensor("b.again"), end = tensor("end");
-  graph.add_op({.name = "a", .kind = OpKind::kUnary, .inputs = {x}, .outputs = {a}});
-  graph.add_op({.name = "b", .kind = OpKind::kRelu, .inputs = {a}, .outputs = {b}});
-  graph.add_op({.name = "b.again", .kind = OpKind::kRelu, .inputs = {a}, .outputs = {again}});
-  graph.add_op({.name = "end", .kind = OpKind::kUnary, .inputs = {again}, .outputs = {end}});
+  const graph::TensorId x = tensor("x"), a = tensor("a"), b = tensor("b"), again = tensor("b.again"),
+                        end = tensor("end");
+  graph.add_op({.name = "a", .kind = graph::OpKind::kUnary, .inputs = {x}, .outputs = {a}});
+  graph.add_op({.name = "b", .kind = graph::OpKind::kRelu, .inputs = {a}, .outputs = {b}});
+  graph.add_op({.name = "b.again", .kind = graph::OpKind::kRelu, .inputs = {a}, .outputs = {again}});
+  graph.add_op({.name = "end", .kind = graph::OpKind::kUnary, .inputs = {again}, .outputs = {end}});
   return graph;
 }
 
-Plan plan_of(const std::vector<OpChoice>& by_slot, std::vector<OpIndex> schedule = {}) {
+Plan plan_of(const std::vector<graph::OpChoice>& by_slot, std::vector<graph::OpIndex> schedule = {}) {
   Plan plan;
   plan.planner = "by-hand";
-  for (const OpChoice& choice : by_slot) {
+  for (const graph::OpChoice& choice : by_slot) {
     plan.ops.push_back({.implementation = choice.implementation, .processor = choice.processor});
   }
   plan.schedule = std::move(schedule);
@@ -34,19 +35,19 @@ Plan plan_of(const std::vector<OpChoice>& by_slot, std::vector<OpIndex> schedule
 }
 
 TEST(OpChoices, OfAnOpLeftOutAreThoseOfTheOneThatMadeTheSame) {
-  const Graph graph = relu_made_twice();
+  const graph::Graph graph = relu_made_twice();
   const Plan fewer = plan_of({{0, 0}, {0, 1}, {1, 0}}, {0, 1, 3});
   EXPECT_THAT(choices_by_op(fewer, graph).value(),
-              ElementsAre(OpChoice{0, 0}, OpChoice{0, 1}, OpChoice{0, 1}, OpChoice{1, 0}));
+              ElementsAre(graph::OpChoice{0, 0}, graph::OpChoice{0, 1}, graph::OpChoice{0, 1}, graph::OpChoice{1, 0}));
   EXPECT_TRUE(same_choices(fewer, plan_of({{0, 0}, {0, 1}, {0, 1}, {1, 0}}), graph));
   EXPECT_FALSE(same_choices(fewer, plan_of({{0, 0}, {0, 1}, {0, 0}, {1, 0}}), graph)) << "made again elsewhere";
   EXPECT_FALSE(same_choices(fewer, plan_of({{0, 0}, {0, 1}, {0, 1}, {0, 0}}), graph));
 }
 
 TEST(OpChoices, AreThoseOfTheOpWhereverItRuns) {
-  const Graph graph = relu_made_twice();
+  const graph::Graph graph = relu_made_twice();
   Plan plan = plan_of({{1, 0}, {0, 1}, {0, 0}, {0, 0}, {1, 0}}, {0, 1, 2, 3, 0});
-  EXPECT_EQ(choices_by_op(plan, graph)->front(), (OpChoice{1, 0}));
+  EXPECT_EQ(choices_by_op(plan, graph)->front(), (graph::OpChoice{1, 0}));
   plan.ops[4].implementation = 0;
   EXPECT_THAT(choices_by_op(plan, graph).error().message, HasSubstr("runs op 0 in two ways"));
   plan.schedule[4] = 4;
@@ -72,8 +73,8 @@ TEST(OpChoices, OfAnOpThatRunsAgainAreCountedOnce) {
 }
 
 TEST(OpChoices, ThatTheGraphOrTheMachineDoesNotHaveAreRefused) {
-  Graph graph;
-  Op op;
+  graph::Graph graph;
+  graph::Op op;
   op.name = "conv";
   op.implementations = {{"direct"}, {"winograd"}};
   graph.add_op(op);
@@ -84,4 +85,4 @@ TEST(OpChoices, ThatTheGraphOrTheMachineDoesNotHaveAreRefused) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::plan

@@ -3,7 +3,7 @@
 
 #include "sluice/plan/plan.hpp"
 
-namespace sluice {
+namespace sluice::plan {
 
 struct OperandShares {
   double inputs = 1;  // 1 where there are none
@@ -11,6 +11,6 @@ struct OperandShares {
 };
 
 // `graph`: that of the plan's schedule and choices (plan_graph.hpp). An operand that is updated in place is both.
-OperandShares operand_shares(const Graph& graph, const Plan& plan);
+OperandShares operand_shares(const graph::Graph& graph, const Plan& plan);
 
-}  // namespace sluice
+}  // namespace sluice::plan

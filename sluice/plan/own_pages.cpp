@@ -5,9 +5,9 @@
 
 #include "sluice/plan/plan_builder.hpp"
 
-namespace sluice {
+namespace sluice::plan {
 
-Plan on_own_pages(const Graph& graph, const Machine& machine, const Plan& plan) {
+Plan on_own_pages(const graph::Graph& graph, const memory::Machine& machine, const Plan& plan) {
   PlanBuilder builder(graph, machine, plan);
   builder.keep_pages_apart();
   const std::vector<Bytes> plenty(plan.budgets.size(), std::numeric_limits<Bytes>::max());
@@ -24,4 +24,4 @@ Plan on_own_pages(const Graph& graph, const Machine& machine, const Plan& plan) 
   return result;
 }
 
-}  // namespace sluice
+}  // namespace sluice::plan

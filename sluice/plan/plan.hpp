@@ -36,28 +36,28 @@
 #include "sluice/plan/cause.hpp"
 #include "sluice/plan/prices.hpp"
 
-namespace sluice {
+namespace sluice::plan {
 
 using ResidencyIndex = std::int32_t;
 using MigrationIndex = std::int32_t;
 
-inline constexpr OpIndex kStepStart = -1;  // Migration::issue_after: before op 0
+inline constexpr graph::OpIndex kStepStart = -1;  // Migration::issue_after: before op 0
 
 struct Residency {
-  TensorId tensor = 0;
-  TierId tier = 0;
+  graph::TensorId tensor = 0;
+  memory::TierId tier = 0;
   Bytes offset = 0;  // among the addresses of the tier's arena, multiple of its room's alignment (rooms.hpp)
-  Interval<OpIndex> ops;
-  Encoding encoding = Encoding::kNone;  // of what lies there; the room is that of the tensor as it is
+  Interval<graph::OpIndex> ops;
+  memory::Encoding encoding = memory::Encoding::kNone;  // of what lies there; the room is that of the tensor as it is
   bool operator==(const Residency&) const = default;
 };
 
 struct Migration {
-  TensorId tensor = 0;
+  graph::TensorId tensor = 0;
   ResidencyIndex from = 0;
   ResidencyIndex to = 0;
-  OpIndex issue_after = kStepStart;
-  OpIndex needed_by = 0;  // issue_after < needed_by <= op_count
+  graph::OpIndex issue_after = kStepStart;
+  graph::OpIndex needed_by = 0;  // issue_after < needed_by <= op_count
   Cause cause = Cause::kUnsaid;
   bool operator==(const Migration&) const = default;
 };
@@ -78,8 +78,8 @@ struct Block {
 };
 
 struct OpPlacement {
-  std::int32_t implementation = 0;    // an index into Op::implementations
-  std::vector<TierId> operand_tiers;  // inputs then outputs
+  std::int32_t implementation = 0;            // an index into Op::implementations
+  std::vector<memory::TierId> operand_tiers;  // inputs then outputs
   ProcessorId processor = kMainProcessor;
   bool operator==(const OpPlacement&) const = default;
 };
@@ -112,7 +112,7 @@ struct Plan {
   std::vector<Bytes> budgets;      // by TierId
   std::vector<Bytes> arena_bytes;  // by TierId: the memory that residencies use, from byte 0 on
   // Of the fast tier, behind its arena_bytes; ascending. A residency lies before all stitches, or within one.
-  std::vector<Stitch> stitches;
+  std::vector<memory::Stitch> stitches;
   Seconds predicted_step_seconds = 0;
   Seconds lower_bound_seconds = 0;             // of all plans with these kernels in these budgets; 0: nobody asked
   std::optional<StepPrices> any_order_prices;  // that prove it (verify/any_order_certificate.hpp)
@@ -121,8 +121,8 @@ struct Plan {
 
   // Which op of the graph runs in each slot; empty: every op once, in the graph's order. With a schedule, all that the
   // plan calls ops and tensors are those of the graph that it makes (graph/reschedule.hpp): an op is a slot.
-  std::vector<OpIndex> schedule;
-  IdVector<OpIndex, OpPlacement> ops;
+  std::vector<graph::OpIndex> schedule;
+  IdVector<graph::OpIndex, OpPlacement> ops;
   IdVector<ResidencyIndex, Residency> residencies;
   std::vector<Block> blocks;
   // In issue order: ascending issue_after, ties in the order to be issued.
@@ -130,11 +130,11 @@ struct Plan {
 };
 
 // By slot.
-inline std::vector<OpChoice> choices_of(const Plan& plan) {
-  std::vector<OpChoice> choices;
+inline std::vector<graph::OpChoice> choices_of(const Plan& plan) {
+  std::vector<graph::OpChoice> choices;
   choices.reserve(plan.ops.size());
   for (const OpPlacement& op : plan.ops) choices.push_back({op.implementation, op.processor});
   return choices;
 }
 
-}  // namespace sluice
+}  // namespace sluice::plan

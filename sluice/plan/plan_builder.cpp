@@ -11,7 +11,7 @@
 #include "sluice/memory/offsets/stitched_packing.hpp"
 #include "sluice/plan/rooms.hpp"
 
-namespace sluice {
+namespace sluice::plan {
 namespace {
 
 // When a migration goes, among those issued at the same moment. One that passes on what another brings at that moment
@@ -19,13 +19,13 @@ namespace {
 enum class Turn { kLeavesFastAtOnce, kAtOnce, kTakesItsTime };
 
 std::vector<Turn> turns_of(const Plan& plan) {
-  std::set<std::pair<ResidencyIndex, OpIndex>> filled;
+  std::set<std::pair<ResidencyIndex, graph::OpIndex>> filled;
   for (const Migration& m : plan.migrations) filled.emplace(m.to, m.issue_after);
   std::vector<Turn> turns;
   turns.reserve(plan.migrations.size());
   for (const Migration& m : plan.migrations) {
     const bool at_once = m.needed_by == m.issue_after + 1;
-    const bool first = plan.residencies[m.from].tier == kFastTier && !filled.contains({m.from, m.issue_after});
+    const bool first = plan.residencies[m.from].tier == memory::kFastTier && !filled.contains({m.from, m.issue_after});
     turns.push_back(!at_once ? Turn::kTakesItsTime : first ? Turn::kLeavesFastAtOnce : Turn::kAtOnce);
   }
   return turns;
@@ -57,7 +57,7 @@ IdVector<ResidencyIndex, bool> kept_longer(const Plan& plan, const std::vector<T
 }
 
 // By residency: the one whose offset it must have, or -1.
-IdVector<ResidencyIndex, ResidencyIndex> cycle_partners(const Graph& graph, const Plan& plan) {
+IdVector<ResidencyIndex, ResidencyIndex> cycle_partners(const graph::Graph& graph, const Plan& plan) {
   IdVector<ResidencyIndex, ResidencyIndex> partners(plan.residencies.size(), -1);
   const auto starts = start_residencies(graph, plan);
   for (std::size_t i = 0; i < plan.residencies.size(); ++i) {
@@ -82,18 +82,18 @@ void make_disjoint(std::vector<Interval<std::int32_t>>& live) {
 
 // What is packed in one tier: an item is a residency or a block, or two that must share an offset to close the cycle.
 struct TierItems {
-  std::vector<OffsetItem> items;
+  std::vector<memory::OffsetItem> items;
   IdVector<ResidencyIndex, std::int32_t> item_of;  // -1: in another tier
 };
 
-TierItems collect_items(const Graph& graph, const Plan& plan, TierId tier, const std::vector<bool>& kept,
+TierItems collect_items(const graph::Graph& graph, const Plan& plan, memory::TierId tier, const std::vector<bool>& kept,
                         const std::map<ResidencyIndex, Bytes>& fixed, const std::vector<Room>& rooms) {
   const IdVector<ResidencyIndex, ResidencyIndex> partners = cycle_partners(graph, plan);
   const std::vector<BlockPlace> places = block_places(plan);
   TierItems result;
   result.item_of.assign(plan.residencies.size(), -1);
   const auto join = [&](std::size_t i, std::int32_t index) {
-    OffsetItem& item = result.items[as_index(index)];
+    memory::OffsetItem& item = result.items[as_index(index)];
     Bytes bytes = rooms[i].bytes;
     if (places[i].block >= 0) bytes = block_offsets(graph, plan, plan.blocks[as_index(places[i].block)]).back();
     item.bytes = std::max(item.bytes, bytes);
@@ -112,11 +112,11 @@ TierItems collect_items(const Graph& graph, const Plan& plan, TierId tier, const
     if (plan.residencies[i].tier != tier || partners[i] < 0 || places[i].member > 0) continue;
     join(i, result.item_of[partners[i]]);
   }
-  for (OffsetItem& item : result.items) make_disjoint(item.live);
+  for (memory::OffsetItem& item : result.items) make_disjoint(item.live);
   return result;
 }
 
-Error does_not_fit(const Machine& machine, const PackingFailure& failure) {
+Error does_not_fit(const memory::Machine& machine, const PackingFailure& failure) {
   const bool proved = failure.bound > failure.budget;
   return {proved ? ErrorCode::kInfeasible : ErrorCode::kNoneFound,
           fmt::format("the plan needs {} bytes ({}) of tier {} '{}', and its budget is {} bytes ({}); {}: raise the "
@@ -129,43 +129,47 @@ Error does_not_fit(const Machine& machine, const PackingFailure& failure) {
 }
 
 // Each item in one piece where that packs, else in several; the height says by how much neither does.
-OffsetAssignment pack_or_stitch(std::span<const OffsetItem> items, Bytes room, Bytes staging, Plan& plan) {
-  if (std::optional<OffsetAssignment> whole = assign_offsets_within(items, room)) return *std::move(whole);
-  const Bytes most_live = max_live_bytes(items);
+memory::OffsetAssignment pack_or_stitch(std::span<const memory::OffsetItem> items, Bytes room, Bytes staging,
+                                        Plan& plan) {
+  if (std::optional<memory::OffsetAssignment> whole = memory::assign_offsets_within(items, room))
+    return *std::move(whole);
+  const Bytes most_live = memory::max_live_bytes(items);
   if (most_live > room) return {std::vector<Bytes>(items.size()), most_live, most_live};
-  StitchedPacking stitched = pack_stitched(items, room, room + staging);
+  memory::StitchedPacking stitched = memory::pack_stitched(items, room, room + staging);
   plan.stitches = std::move(stitched.stitches);
   return {std::move(stitched.addresses), room + stitched.missing, most_live};
 }
 
 }  // namespace
 
-PlanBuilder::PlanBuilder(const Graph& graph, const Machine& machine) : graph_(graph), machine_(machine) {
+PlanBuilder::PlanBuilder(const graph::Graph& graph, const memory::Machine& machine) : graph_(graph), machine_(machine) {
   plan_.graph_name = graph.name;
   plan_.graph_fingerprint = graph.fingerprint();
   plan_.machine_fingerprint = machine.fingerprint();
-  for (const Op& op : graph.ops()) {
+  for (const graph::Op& op : graph.ops()) {
     const std::size_t operands = op.inputs.size() + op.outputs.size();
-    plan_.ops.push_back({0, std::vector<TierId>(operands, kFastTier), op.processor});
+    plan_.ops.push_back({0, std::vector<memory::TierId>(operands, memory::kFastTier), op.processor});
   }
 }
 
-PlanBuilder::PlanBuilder(const Graph& graph, const Machine& machine, const Plan& plan) : PlanBuilder(graph, machine) {
+PlanBuilder::PlanBuilder(const graph::Graph& graph, const memory::Machine& machine, const Plan& plan)
+    : PlanBuilder(graph, machine) {
   for (const Residency& each : plan.residencies) add_residency(each.tensor, each.tier, each.ops, each.encoding);
   for (const Migration& m : plan.migrations) {
     add_migration(m.tensor, m.from, m.to, m.issue_after, m.needed_by, m.cause);
   }
 }
 
-ResidencyIndex PlanBuilder::add_residency(TensorId tensor, TierId tier, Interval<OpIndex> ops, Encoding encoding) {
+ResidencyIndex PlanBuilder::add_residency(graph::TensorId tensor, memory::TierId tier, Interval<graph::OpIndex> ops,
+                                          memory::Encoding encoding) {
   SLUICE_CHECK(tensor >= 0 && tensor < graph_.tensor_count(), fmt::format("no tensor {}", tensor));
   SLUICE_CHECK(tier >= 0 && as_index(tier) < machine_.tiers.size(), fmt::format("no tier {}", tier));
   plan_.residencies.push_back({tensor, tier, 0, ops, encoding});
   return static_cast<ResidencyIndex>(plan_.residencies.size()) - 1;
 }
 
-MigrationIndex PlanBuilder::add_migration(TensorId tensor, ResidencyIndex from, ResidencyIndex to, OpIndex issue_after,
-                                          OpIndex needed_by, Cause cause) {
+MigrationIndex PlanBuilder::add_migration(graph::TensorId tensor, ResidencyIndex from, ResidencyIndex to,
+                                          graph::OpIndex issue_after, graph::OpIndex needed_by, Cause cause) {
   for (const ResidencyIndex side : {from, to}) {
     SLUICE_CHECK(plan_.residencies.holds(side), fmt::format("no residency {}", side));
     SLUICE_CHECK(plan_.residencies[side].tensor == tensor, "a migration joins residencies of its own tensor");
@@ -181,21 +185,21 @@ void PlanBuilder::add_block(std::vector<ResidencyIndex> members) {
   plan_.blocks.push_back({std::move(members)});
 }
 
-void PlanBuilder::set_operand_tier(OpIndex op, int operand, TierId tier) {
+void PlanBuilder::set_operand_tier(graph::OpIndex op, int operand, memory::TierId tier) {
   plan_.ops.at(op).operand_tiers.at(operand) = tier;
 }
 
-void PlanBuilder::set_tensor_tier(OpIndex op, TensorId tensor, TierId tier) {
+void PlanBuilder::set_tensor_tier(graph::OpIndex op, graph::TensorId tensor, memory::TierId tier) {
   int operand = 0;
   for (const auto* operands : {&graph_.op(op).inputs, &graph_.op(op).outputs}) {
-    for (const TensorId id : *operands) {
+    for (const graph::TensorId id : *operands) {
       if (id == tensor) set_operand_tier(op, operand, tier);
       ++operand;
     }
   }
 }
 
-void PlanBuilder::set_residency_ops(ResidencyIndex residency, Interval<OpIndex> ops) {
+void PlanBuilder::set_residency_ops(ResidencyIndex residency, Interval<graph::OpIndex> ops) {
   plan_.residencies.at(residency).ops = ops;
 }
 
@@ -216,27 +220,27 @@ Result<Plan> PlanBuilder::finish(std::span<const Bytes> budgets, PackingFailure*
   const IdVector<ResidencyIndex, bool> kept = kept_longer(plan, turns);
   plan.migrations = in_issue_order(plan.migrations, turns);
   for (std::size_t tier = 0; tier < budgets.size(); ++tier) {
-    SLUICE_RETURN_IF_ERROR(pack_tier(static_cast<TierId>(tier), budgets[tier], kept, effort, plan, failure));
+    SLUICE_RETURN_IF_ERROR(pack_tier(static_cast<memory::TierId>(tier), budgets[tier], kept, effort, plan, failure));
   }
   return plan;
 }
 
-bool PlanBuilder::may_stitch(TierId tier) const {
-  return tier == kFastTier && !whole_ && fixed_.empty() && machine_.tier(tier).kind->can_stitch;
+bool PlanBuilder::may_stitch(memory::TierId tier) const {
+  return tier == memory::kFastTier && !whole_ && fixed_.empty() && machine_.tier(tier).kind->can_stitch;
 }
 
-Status PlanBuilder::pack_tier(TierId tier, Bytes budget, const std::vector<bool>& kept, std::int64_t effort, Plan& plan,
-                              PackingFailure* failure) const {
+Status PlanBuilder::pack_tier(memory::TierId tier, Bytes budget, const std::vector<bool>& kept, std::int64_t effort,
+                              Plan& plan, PackingFailure* failure) const {
   std::vector<Room> rooms = residency_rooms(graph_, plan);
   for (Room& room : rooms) {
-    if (pages_apart_) room = {align_up(room.bytes, kBlockAlignment), kBlockAlignment};
+    if (pages_apart_) room = {align_up(room.bytes, memory::kBlockAlignment), memory::kBlockAlignment};
   }
   const TierItems packed = collect_items(graph_, plan, tier, kept, fixed_, rooms);
-  const Bytes staging = tier == kFastTier ? staging_bytes(plan) : 0;
-  const Bytes room = align_down(budget - staging, kBlockAlignment);
-  OffsetAssignment assignment =
-      may_stitch(tier) ? pack_or_stitch(packed.items, room, staging, plan) : pack_offsets(packed.items, room, effort);
-  const Bytes height = align_up(assignment.height, kBlockAlignment) + staging;
+  const Bytes staging = tier == memory::kFastTier ? staging_bytes(plan) : 0;
+  const Bytes room = align_down(budget - staging, memory::kBlockAlignment);
+  memory::OffsetAssignment assignment = may_stitch(tier) ? pack_or_stitch(packed.items, room, staging, plan)
+                                                         : memory::pack_offsets(packed.items, room, effort);
+  const Bytes height = align_up(assignment.height, memory::kBlockAlignment) + staging;
   plan.arena_bytes[as_index(tier)] = height;
   for (std::size_t i = 0; i < packed.item_of.size(); ++i) {
     if (packed.item_of[i] >= 0) plan.residencies[i].offset = assignment.offsets[as_index(packed.item_of[i])];
@@ -255,4 +259,4 @@ Status PlanBuilder::pack_tier(TierId tier, Bytes budget, const std::vector<bool>
   return does_not_fit(machine_, found);
 }
 
-}  // namespace sluice
+}  // namespace sluice::plan

@@ -33,11 +33,11 @@
 #include "sluice/memory/offsets/offset_packer.hpp"
 #include "sluice/plan/plan.hpp"
 
-namespace sluice {
+namespace sluice::plan {
 
 // Why finish() failed for want of room.
 struct PackingFailure {
-  TierId tier = 0;
+  memory::TierId tier = 0;
   Bytes budget = 0;
   Bytes needed = 0;  // what the packing found takes; a planner may try again with budget - (needed - budget)
   Bytes bound = 0;   // no packing can take less: the most bytes resident at one time
@@ -45,26 +45,26 @@ struct PackingFailure {
 
 class PlanBuilder {
  public:
-  PlanBuilder(const Graph& graph, const Machine& machine);
+  PlanBuilder(const graph::Graph& graph, const memory::Machine& machine);
   // With the residencies and migrations of a plan, to lay them out anew; its blocks are taken apart.
-  PlanBuilder(const Graph& graph, const Machine& machine, const Plan& plan);
+  PlanBuilder(const graph::Graph& graph, const memory::Machine& machine, const Plan& plan);
 
-  ResidencyIndex add_residency(TensorId tensor, TierId tier, Interval<OpIndex> ops,
-                               Encoding encoding = Encoding::kNone);
-  MigrationIndex add_migration(TensorId tensor, ResidencyIndex from, ResidencyIndex to, OpIndex issue_after,
-                               OpIndex needed_by, Cause cause = Cause::kUnsaid);
+  ResidencyIndex add_residency(graph::TensorId tensor, memory::TierId tier, Interval<graph::OpIndex> ops,
+                               memory::Encoding encoding = memory::Encoding::kNone);
+  MigrationIndex add_migration(graph::TensorId tensor, ResidencyIndex from, ResidencyIndex to,
+                               graph::OpIndex issue_after, graph::OpIndex needed_by, Cause cause = Cause::kUnsaid);
 
   // Packs the residencies as a block, in this order: see Block. Their migrations must be added one after the other, in
   // the same order.
   void add_block(std::vector<ResidencyIndex> members);
 
   // `operand` counts inputs, then outputs. The second form sets every operand of the op that is this tensor.
-  void set_operand_tier(OpIndex op, int operand, TierId tier);
-  void set_tensor_tier(OpIndex op, TensorId tensor, TierId tier);
+  void set_operand_tier(graph::OpIndex op, int operand, memory::TierId tier);
+  void set_tensor_tier(graph::OpIndex op, graph::TensorId tensor, memory::TierId tier);
 
   // Changes the ops of a residency: its end is often known only later, and its begin changes when a migration into it
   // is moved to an earlier time.
-  void set_residency_ops(ResidencyIndex residency, Interval<OpIndex> ops);
+  void set_residency_ops(ResidencyIndex residency, Interval<graph::OpIndex> ops);
   void fix_offset(ResidencyIndex residency, Bytes offset);
   // Every residency gets pages of its own; without this, small tensors that stay in the fast tier share some.
   void keep_pages_apart() { pages_apart_ = true; }
@@ -74,7 +74,7 @@ class PlanBuilder {
   // As added so far; offsets are 0 unless fixed.
   const std::vector<Residency>& residencies() const { return plan_.residencies; }
   const std::vector<Migration>& migrations() const { return plan_.migrations; }
-  const OpPlacement& placement(OpIndex op) const { return plan_.ops.at(op); }
+  const OpPlacement& placement(graph::OpIndex op) const { return plan_.ops.at(op); }
 
   // The plan with offsets, fingerprints, budgets and arena bytes; the caller adds planner, config, status and times.
   // `budgets` by TierId. Where the portfolio misses a budget, an exact search takes up to `effort` for each tier
@@ -82,19 +82,19 @@ class PlanBuilder {
   // fragmentation) name tier, budget and bytes needed, and fill `failure` when given.
   // kBadInput when the number of budgets is not that of the tiers.
   Result<Plan> finish(std::span<const Bytes> budgets, PackingFailure* failure = nullptr,
-                      std::int64_t effort = kPackingEffort) const;
+                      std::int64_t effort = memory::kPackingEffort) const;
 
  private:
-  Status pack_tier(TierId tier, Bytes budget, const std::vector<bool>& kept_longer, std::int64_t effort, Plan& plan,
-                   PackingFailure* failure) const;
-  bool may_stitch(TierId tier) const;
+  Status pack_tier(memory::TierId tier, Bytes budget, const std::vector<bool>& kept_longer, std::int64_t effort,
+                   Plan& plan, PackingFailure* failure) const;
+  bool may_stitch(memory::TierId tier) const;
 
-  const Graph& graph_;
-  const Machine& machine_;
+  const graph::Graph& graph_;
+  const memory::Machine& machine_;
   Plan plan_;
   std::map<ResidencyIndex, Bytes> fixed_;
   bool pages_apart_ = false;
   bool whole_ = false;
 };
 
-}  // namespace sluice
+}  // namespace sluice::plan

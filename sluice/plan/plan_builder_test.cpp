@@ -6,7 +6,7 @@
 #include "sluice/plan/verify/verifier.hpp"
 #include "sluice/testing/tiny_step.hpp"
 
-namespace sluice {
+namespace sluice::plan {
 namespace {
 
 using ::testing::HasSubstr;
@@ -82,11 +82,11 @@ TEST_F(PlanBuilderTest, ClosesTheCycleAtOneOffset) {
 // At op 2 x goes and y comes, both without width, and there is fast room for one of them only. Added in the wrong
 // order.
 TEST_F(PlanBuilderTest, EvictionsGoBeforePrefetchesOfTheSameMoment) {
-  Graph graph;
-  const TensorId x = testing::add_tiny_tensor(graph, "x", Role::kParameter, 4096);
-  const TensorId y = testing::add_tiny_tensor(graph, "y", Role::kParameter, 4096);
-  for (const TensorId used : {x, x, y, y}) testing::add_tiny_op(graph, "op", {used}, {});
-  const Machine machine = testing::tiny_machine();
+  graph::Graph graph;
+  const graph::TensorId x = testing::add_tiny_tensor(graph, "x", graph::Role::kParameter, 4096);
+  const graph::TensorId y = testing::add_tiny_tensor(graph, "y", graph::Role::kParameter, 4096);
+  for (const graph::TensorId used : {x, x, y, y}) testing::add_tiny_op(graph, "op", {used}, {});
+  const memory::Machine machine = testing::tiny_machine();
   PlanBuilder builder(graph, machine);
   const ResidencyIndex x_fast = builder.add_residency(x, 0, {0, 2});
   const ResidencyIndex x_home = builder.add_residency(x, 1, {0, 1}), x_file = builder.add_residency(x, 1, {2, 4});
@@ -112,9 +112,9 @@ TEST_F(PlanBuilderTest, KeepsFixedOffsets) {
 TEST_F(PlanBuilderTest, SetsEveryOperandOfATensor) {
   PlanBuilder builder = tiny_builder();
   builder.set_tensor_tier(4, T::kW, 1);  // inputs w, x; output w
-  EXPECT_EQ(builder.placement(4).operand_tiers, (std::vector<TierId>{1, 0, 1}));
+  EXPECT_EQ(builder.placement(4).operand_tiers, (std::vector<memory::TierId>{1, 0, 1}));
   builder.set_operand_tier(4, 1, 1);
-  EXPECT_EQ(builder.placement(4).operand_tiers, (std::vector<TierId>{1, 1, 1}));
+  EXPECT_EQ(builder.placement(4).operand_tiers, (std::vector<memory::TierId>{1, 1, 1}));
 }
 
 TEST_F(PlanBuilderTest, RefusesWhatDoesNotExist) {
@@ -125,4 +125,4 @@ TEST_F(PlanBuilderTest, RefusesWhatDoesNotExist) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::plan

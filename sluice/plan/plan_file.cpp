@@ -10,7 +10,7 @@
 #include "sluice/base/json_reader.hpp"
 #include "sluice/plan/plan_graph.hpp"
 
-namespace sluice {
+namespace sluice::plan {
 namespace {
 
 using nlohmann::json;
@@ -41,10 +41,10 @@ constexpr const char* kKeys[] = {"format",
                                  "blocks",
                                  "migrations"};
 
-json ops_to_json(const Graph& graph, const Plan& plan) {
+json ops_to_json(const graph::Graph& graph, const Plan& plan) {
   json list = json::array();
   for (std::size_t i = 0; i < plan.ops.size(); ++i) {
-    list.push_back({{"name", graph.op(static_cast<OpIndex>(i)).name},
+    list.push_back({{"name", graph.op(static_cast<graph::OpIndex>(i)).name},
                     {"implementation", plan.ops[i].implementation},
                     {"operand_tiers", plan.ops[i].operand_tiers}});
     if (plan.ops[i].processor != kMainProcessor) list.back()["processor"] = plan.ops[i].processor;
@@ -52,7 +52,7 @@ json ops_to_json(const Graph& graph, const Plan& plan) {
   return list;
 }
 
-json residencies_to_json(const Graph& graph, const Plan& plan) {
+json residencies_to_json(const graph::Graph& graph, const Plan& plan) {
   json list = json::array();
   for (const Residency& r : plan.residencies) {
     list.push_back({{"name", graph.tensor(r.tensor).name},
@@ -60,14 +60,14 @@ json residencies_to_json(const Graph& graph, const Plan& plan) {
                     {"tier", r.tier},
                     {"offset", r.offset},
                     {"ops", {r.ops.begin, r.ops.end}}});
-    if (r.encoding != Encoding::kNone) list.back()["encoding"] = to_string(r.encoding);
+    if (r.encoding != memory::Encoding::kNone) list.back()["encoding"] = to_string(r.encoding);
   }
   return list;
 }
 
 json stitches_to_json(const Plan& plan) {
   json list = json::array();
-  for (const Stitch& stitch : plan.stitches) {
+  for (const memory::Stitch& stitch : plan.stitches) {
     json memory = json::array();
     for (const Interval<Bytes>& piece : stitch.memory) memory.push_back({piece.begin, piece.end});
     list.push_back({{"address", stitch.address}, {"memory", std::move(memory)}});
@@ -81,7 +81,7 @@ json blocks_to_json(const Plan& plan) {
   return list;
 }
 
-json migrations_to_json(const Graph& graph, const Plan& plan) {
+json migrations_to_json(const graph::Graph& graph, const Plan& plan) {
   json list = json::array();
   for (const Migration& m : plan.migrations) {
     list.push_back({{"name", graph.tensor(m.tensor).name},
@@ -111,17 +111,18 @@ Result<OpPlacement> read_op(const JsonReader& object) {
   return placement;
 }
 
-Result<Encoding> read_encoding(const JsonReader& object) {
-  if (!object.has("encoding")) return Encoding::kNone;
+Result<memory::Encoding> read_encoding(const JsonReader& object) {
+  if (!object.has("encoding")) return memory::Encoding::kNone;
   std::string name;
   SLUICE_RETURN_IF_ERROR(object.read("encoding", name));
-  if (const std::optional<Encoding> encoding = parse_encoding(name)) return *encoding;
-  return object.error("encoding", fmt::format("no encoding '{}'; there is {}", name, to_string(Encoding::kZeroValue)));
+  if (const std::optional<memory::Encoding> encoding = memory::parse_encoding(name)) return *encoding;
+  return object.error("encoding",
+                      fmt::format("no encoding '{}'; there is {}", name, to_string(memory::Encoding::kZeroValue)));
 }
 
 Result<Residency> read_residency(const JsonReader& object) {
   Residency residency;
-  std::vector<OpIndex> ops;
+  std::vector<graph::OpIndex> ops;
   SLUICE_RETURN_IF_ERROR(object.read("tensor", residency.tensor));
   SLUICE_RETURN_IF_ERROR(object.read("tier", residency.tier));
   SLUICE_RETURN_IF_ERROR(object.read("offset", residency.offset));
@@ -132,8 +133,8 @@ Result<Residency> read_residency(const JsonReader& object) {
   return residency;
 }
 
-Result<Stitch> read_stitch(const JsonReader& object) {
-  Stitch stitch;
+Result<memory::Stitch> read_stitch(const JsonReader& object) {
+  memory::Stitch stitch;
   std::vector<std::vector<Bytes>> memory;
   SLUICE_RETURN_IF_ERROR(object.read("address", stitch.address));
   SLUICE_RETURN_IF_ERROR(object.read("memory", memory));
@@ -203,7 +204,7 @@ Status read_schedule(const json& document, const JsonReader& reader, int version
 // Readers before version 5 know no encodings and would take encoded bytes for the tensor's.
 Status check_no_early_encoding(const JsonReader& document, int version, const Plan& plan) {
   const bool encoded = std::ranges::any_of(
-      plan.residencies, [](const Residency& residency) { return residency.encoding != Encoding::kNone; });
+      plan.residencies, [](const Residency& residency) { return residency.encoding != memory::Encoding::kNone; });
   if (version >= 5 || !encoded) return {};
   return document.error("residencies", fmt::format("version {} has no encodings: plan again", version));
 }
@@ -320,9 +321,9 @@ std::string to_text(const json& document) {
 
 }  // namespace
 
-json plan_to_json(const Graph& given, const Plan& plan) {
+json plan_to_json(const graph::Graph& given, const Plan& plan) {
   const PlanGraph step(given, plan);
-  const Graph& graph = step.graph();
+  const graph::Graph& graph = step.graph();
   json document = {{"format", kFormatName},
                    {"version", kPlanFormatVersion},
                    {"graph", {{"name", plan.graph_name}, {"fingerprint", plan.graph_fingerprint}}},
@@ -366,7 +367,7 @@ Result<Plan> plan_from_json(const json& document) {
   return plan;
 }
 
-Status write_plan(const std::filesystem::path& path, const Graph& graph, const Plan& plan) {
+Status write_plan(const std::filesystem::path& path, const graph::Graph& graph, const Plan& plan) {
   return write_file(path, to_text(plan_to_json(graph, plan)));
 }
 
@@ -377,4 +378,4 @@ Result<Plan> read_plan(const std::filesystem::path& path) {
   return Error{plan.error().code, fmt::format("plan file '{}': {}", path.string(), plan.error().message)};
 }
 
-}  // namespace sluice
+}  // namespace sluice::plan

@@ -10,16 +10,16 @@
 #include "sluice/base/result.hpp"
 #include "sluice/plan/plan.hpp"
 
-namespace sluice {
+namespace sluice::plan {
 
 inline constexpr int kPlanFormatVersion = 8;
 inline constexpr int kOldestPlanFormatVersion = 1;  // that is still read
 
-nlohmann::json plan_to_json(const Graph& graph, const Plan& plan);
+nlohmann::json plan_to_json(const graph::Graph& graph, const Plan& plan);
 Result<Plan> plan_from_json(const nlohmann::json& document);
 
 // Written to a temporary file and renamed, so that a full disk never leaves half a plan.
-Status write_plan(const std::filesystem::path& path, const Graph& graph, const Plan& plan);
+Status write_plan(const std::filesystem::path& path, const graph::Graph& graph, const Plan& plan);
 Result<Plan> read_plan(const std::filesystem::path& path);
 
-}  // namespace sluice
+}  // namespace sluice::plan

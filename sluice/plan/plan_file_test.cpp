@@ -14,7 +14,7 @@
 #include "sluice/testing/random/random_schedule.hpp"
 #include "sluice/testing/tiny_step.hpp"
 
-namespace sluice {
+namespace sluice::plan {
 namespace {
 
 using nlohmann::json;
@@ -57,7 +57,7 @@ class PlanFileTest : public ::testing::Test {
 TEST_F(PlanFileTest, ReadsWhatItWrote) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     SCOPED_TRACE(seed);
-    const Graph graph = testing::random_graph(seed);
+    const graph::Graph graph = testing::random_graph(seed);
     Plan plan = testing::random_plan(seed, graph, testing::random_machine(seed));
     plan.planner_config = {{"interval", "4"}, {"a \"quoted\" key", ""}};
     plan.predicted_step_seconds = 0.1 + 1e-17 * static_cast<double>(seed);
@@ -65,14 +65,15 @@ TEST_F(PlanFileTest, ReadsWhatItWrote) {
     plan.lower_bound_seconds = 0.3 + 1e-17 * static_cast<double>(seed);
     if (seed % 3 == 0) plan.prices = StepPrices{{0.1, 0}, {{0.2, 0.3}, {0, 0}}, {{1, 0}, {0.5, 0.5}, {0, 1}}};
     if (seed % 4 == 0) plan.any_order_prices = StepPrices{{1e-12}, {{0, 0.1}}, {{1, 0}, {0.25, 0.75}}};
-    for (OpIndex op = 0; op < graph.op_count(); ++op) {
+    for (graph::OpIndex op = 0; op < graph.op_count(); ++op) {
       if (graph.op(op).implementations.size() > 1) plan.ops[op].implementation = static_cast<std::int32_t>(seed % 2);
     }
     if (seed % 2 == 0) plan.raised_from = 12345 * kKiB;
     for (std::size_t i = 0; i < plan.migrations.size() && i < kCauseTexts.size(); ++i) {
       plan.migrations[static_cast<MigrationIndex>(i)].cause = kCauseTexts[i].cause;
     }
-    if (seed % 3 == 0) plan.policy = PolicyRequest{"um", {{"page", 2.0 * kMiB}, {"fault", 5e-5}}, 7 * kBlockAlignment};
+    if (seed % 3 == 0)
+      plan.policy = PolicyRequest{"um", {{"page", 2.0 * kMiB}, {"fault", 5e-5}}, 7 * memory::kBlockAlignment};
     ASSERT_TRUE(write_plan(folder_ / "plan.json", graph, plan).ok());
     EXPECT_TRUE(equal(plan, read_plan(folder_ / "plan.json").value()));
   }
@@ -226,7 +227,7 @@ TEST_F(PlanFileTest, KeepsEncodingsWhichNeedVersion5) {
   document["version"] = 4;
   EXPECT_EQ(error_of(document), "no error");
 
-  tiny.plan.residencies[testing::TinyStep::kXFile].encoding = Encoding::kZeroValue;
+  tiny.plan.residencies[testing::TinyStep::kXFile].encoding = memory::Encoding::kZeroValue;
   document = plan_to_json(tiny.graph, tiny.plan);
   const Result<Plan> read = plan_from_json(document);
   ASSERT_TRUE(read.ok()) << read.error().message;
@@ -241,9 +242,9 @@ TEST_F(PlanFileTest, KeepsEncodingsWhichNeedVersion5) {
 }
 
 TEST_F(PlanFileTest, KeepsASchedule) {
-  const Graph graph = testing::random_graph(7);
-  const std::vector<OpIndex> schedule = testing::random_schedule(graph, 7);
-  const Rescheduled step = reschedule(graph, schedule).value();
+  const graph::Graph graph = testing::random_graph(7);
+  const std::vector<graph::OpIndex> schedule = testing::random_schedule(graph, 7);
+  const graph::Rescheduled step = graph::reschedule(graph, schedule).value();
   Plan plan = testing::random_plan(7, step.graph, testing::random_machine(7));
   plan.schedule = schedule;
   plan.graph_fingerprint = graph.fingerprint();
@@ -335,4 +336,4 @@ TEST_F(PlanFileTest, IgnoresKeysItDoesNotKnow) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::plan

@@ -10,29 +10,29 @@
 #include "sluice/graph/choose.hpp"
 #include "sluice/plan/plan.hpp"
 
-namespace sluice {
+namespace sluice::plan {
 
 class PlanGraph {
  public:
   // `graph` must outlive this object.
-  PlanGraph(const Graph& graph, const Plan& plan) : given_(graph) {
-    if (!plan.schedule.empty()) step_ = reschedule(graph, plan.schedule).value();
+  PlanGraph(const graph::Graph& graph, const Plan& plan) : given_(graph) {
+    if (!plan.schedule.empty()) step_ = graph::reschedule(graph, plan.schedule).value();
     if (plan.ops.empty()) return;  // it says nothing of them
-    const std::vector<OpChoice> choices = choices_of(plan);
-    if (is_own_choice(this->graph(), choices)) return;
+    const std::vector<graph::OpChoice> choices = choices_of(plan);
+    if (graph::is_own_choice(this->graph(), choices)) return;
     if (step_) {
-      choose(*step_, choices);
+      graph::choose(*step_, choices);
     } else {
-      step_ = chosen_step(graph, choices);
+      step_ = graph::chosen_step(graph, choices);
     }
   }
 
-  const Graph& graph() const { return step_ ? step_->graph : given_; }
-  const Rescheduled* rescheduled() const { return step_ ? &*step_ : nullptr; }
+  const graph::Graph& graph() const { return step_ ? step_->graph : given_; }
+  const graph::Rescheduled* rescheduled() const { return step_ ? &*step_ : nullptr; }
 
  private:
-  const Graph& given_;
-  std::optional<Rescheduled> step_;
+  const graph::Graph& given_;
+  std::optional<graph::Rescheduled> step_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::plan

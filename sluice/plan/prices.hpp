@@ -21,7 +21,7 @@
 
 #include "sluice/base/units.hpp"
 
-namespace sluice {
+namespace sluice::plan {
 
 struct TwoWayLink {
   std::array<double, 2> in{};   // seconds a byte, by facet
@@ -48,4 +48,4 @@ struct StepPrices {
   bool operator==(const StepPrices&) const = default;
 };
 
-}  // namespace sluice
+}  // namespace sluice::plan

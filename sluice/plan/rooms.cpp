@@ -4,12 +4,12 @@
 
 #include "sluice/graph/liveness.hpp"
 
-namespace sluice {
+namespace sluice::plan {
 
 Bytes staging_bytes(const Plan& plan) {
-  std::set<TierId> tiers;
+  std::set<memory::TierId> tiers;
   for (const Residency& residency : plan.residencies) {
-    if (residency.encoding != Encoding::kNone) tiers.insert(residency.tier);
+    if (residency.encoding != memory::Encoding::kNone) tiers.insert(residency.tier);
   }
   return kLeastStagingBytes * static_cast<Bytes>(tiers.size());
 }
@@ -25,7 +25,7 @@ std::vector<bool> migrating_residencies(const Plan& plan) {
   return migrating;
 }
 
-std::vector<Room> residency_rooms(const Graph& graph, const Plan& plan) {
+std::vector<Room> residency_rooms(const graph::Graph& graph, const Plan& plan) {
   const std::vector<bool> migrating = migrating_residencies(plan);
   std::vector<Room> rooms;
   rooms.reserve(plan.residencies.size());
@@ -36,7 +36,7 @@ std::vector<Room> residency_rooms(const Graph& graph, const Plan& plan) {
     const std::vector<Bytes> offsets = block_offsets(graph, plan, block);
     for (std::size_t i = 0; i < block.members.size(); ++i) {
       rooms[static_cast<std::size_t>(block.members[i])] = {offsets[i + 1] - offsets[i],
-                                                           i == 0 ? kBlockAlignment : kOperandAlignment};
+                                                           i == 0 ? memory::kBlockAlignment : kOperandAlignment};
     }
   }
   return rooms;
@@ -54,17 +54,17 @@ std::vector<BlockPlace> block_places(const Plan& plan) {
   return places;
 }
 
-std::vector<Bytes> block_offsets(const Graph& graph, const Plan& plan, const Block& block) {
+std::vector<Bytes> block_offsets(const graph::Graph& graph, const Plan& plan, const Block& block) {
   std::vector<Bytes> offsets{0};
   for (const ResidencyIndex member : block.members) {
-    const TensorId tensor = plan.residencies[member].tensor;
+    const graph::TensorId tensor = plan.residencies[member].tensor;
     offsets.push_back(offsets.back() + align_up(graph.tensor(tensor).bytes, kOperandAlignment));
   }
-  offsets.back() = align_up(offsets.back(), kBlockAlignment);
+  offsets.back() = align_up(offsets.back(), memory::kBlockAlignment);
   return offsets;
 }
 
-std::vector<std::vector<ResidencyIndex>> start_residencies(const Graph& graph, const Plan& plan) {
+std::vector<std::vector<ResidencyIndex>> start_residencies(const graph::Graph& graph, const Plan& plan) {
   std::vector<bool> filled_at_start(plan.residencies.size(), false);
   for (const Migration& migration : plan.migrations) {
     if (migration.issue_after == kStepStart) filled_at_start.at(static_cast<std::size_t>(migration.to)) = true;
@@ -72,19 +72,19 @@ std::vector<std::vector<ResidencyIndex>> start_residencies(const Graph& graph, c
   std::vector<std::vector<ResidencyIndex>> starts(graph.tensors().size());
   for (std::size_t i = 0; i < plan.residencies.size(); ++i) {
     const Residency& residency = plan.residencies[i];
-    if (!is_persistent(graph.tensor(residency.tensor).role)) continue;
+    if (!graph::is_persistent(graph.tensor(residency.tensor).role)) continue;
     if (!residency.ops.contains(0) || filled_at_start[i]) continue;
     starts[static_cast<std::size_t>(residency.tensor)].push_back(static_cast<ResidencyIndex>(i));
   }
   return starts;
 }
 
-Bytes largest_working_set(const Graph& graph, OpIndex* op) {
+Bytes largest_working_set(const graph::Graph& graph, graph::OpIndex* op) {
   Bytes largest = 0;
-  for (OpIndex index = 0; index < graph.op_count(); ++index) {
+  for (graph::OpIndex index = 0; index < graph.op_count(); ++index) {
     Bytes bytes = 0;
-    for (const TensorId id : distinct_operands(graph.op(index))) {
-      bytes += room_for(graph.tensor(id), kFastTier, false).bytes;
+    for (const graph::TensorId id : graph::distinct_operands(graph.op(index))) {
+      bytes += room_for(graph.tensor(id), memory::kFastTier, false).bytes;
     }
     if (bytes <= largest) continue;
     largest = bytes;
@@ -93,4 +93,4 @@ Bytes largest_working_set(const Graph& graph, OpIndex* op) {
   return largest;
 }
 
-}  // namespace sluice
+}  // namespace sluice::plan

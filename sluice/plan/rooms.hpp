@@ -6,18 +6,18 @@
 
 #include "sluice/plan/plan.hpp"
 
-namespace sluice {
+namespace sluice::plan {
 
 // What a transfer of a tensor moves, and the room it takes where it comes from or goes to: whole pages, so that no page
 // or disk block holds anything that does not move with it.
-inline Bytes stored_bytes(const Tensor& tensor) { return align_up(tensor.bytes, kBlockAlignment); }
+inline Bytes stored_bytes(const graph::Tensor& tensor) { return align_up(tensor.bytes, memory::kBlockAlignment); }
 
 // The alignment that ops need for their operands: a cache line.
 inline constexpr Bytes kOperandAlignment = 64;
 
 // Where encoded bytes are made, on their way to one slow tier: two chunks at least, so that one can be made while
 // another is under way. (Decoding needs no room: chunks are decoded where they have been read to.)
-inline constexpr Bytes kLeastStagingBytes = 2 * kEncodedChunkBytes;
+inline constexpr Bytes kLeastStagingBytes = 2 * memory::kEncodedChunkBytes;
 
 // What no residency may use of the end of arena_bytes of the fast tier: that much for each slow tier in which something
 // lies encoded.
@@ -26,15 +26,15 @@ Bytes staging_bytes(const Plan& plan);
 // What a residency takes of its tier, and what its offset is a multiple of.
 struct Room {
   Bytes bytes = 0;
-  Bytes alignment = kBlockAlignment;
+  Bytes alignment = memory::kBlockAlignment;
 };
 
 // The room of a residency outside blocks: whole pages. But a tensor that is smaller than a page and stays in the fast
 // tier, neither brought nor taken away by a migration, shares pages with others of its kind (Sentinel §IV-B packs small
 // tensors).
-inline Room room_for(const Tensor& tensor, TierId tier, bool migrates) {
-  const bool shares = tier == kFastTier && !migrates && tensor.bytes < kBlockAlignment;
-  const Bytes alignment = shares ? kOperandAlignment : kBlockAlignment;
+inline Room room_for(const graph::Tensor& tensor, memory::TierId tier, bool migrates) {
+  const bool shares = tier == memory::kFastTier && !migrates && tensor.bytes < memory::kBlockAlignment;
+  const Bytes alignment = shares ? kOperandAlignment : memory::kBlockAlignment;
   return {align_up(tensor.bytes, alignment), alignment};
 }
 
@@ -42,7 +42,7 @@ inline Room room_for(const Tensor& tensor, TierId tier, bool migrates) {
 std::vector<bool> migrating_residencies(const Plan& plan);
 
 // By ResidencyIndex. Tensors must exist, and blocks be well-formed.
-std::vector<Room> residency_rooms(const Graph& graph, const Plan& plan);
+std::vector<Room> residency_rooms(const graph::Graph& graph, const Plan& plan);
 
 // Which member of which block a residency is: -1 for none.
 struct BlockPlace {
@@ -54,13 +54,13 @@ struct BlockPlace {
 std::vector<BlockPlace> block_places(const Plan& plan);
 
 // By member: the distance from the block's first byte. One more entry at the end: the bytes of the whole block.
-std::vector<Bytes> block_offsets(const Graph& graph, const Plan& plan, const Block& block);
+std::vector<Bytes> block_offsets(const graph::Graph& graph, const Plan& plan, const Block& block);
 
 // By TensorId, for persistent tensors: the residencies that contain op 0 and that no migration fills before op 0.
 // A sound plan has exactly one for each.
-std::vector<std::vector<ResidencyIndex>> start_residencies(const Graph& graph, const Plan& plan);
+std::vector<std::vector<ResidencyIndex>> start_residencies(const graph::Graph& graph, const Plan& plan);
 
 // The bytes below which no plan can run every op with its operands in the fast tier: the largest op's operands.
-Bytes largest_working_set(const Graph& graph, OpIndex* op = nullptr);
+Bytes largest_working_set(const graph::Graph& graph, graph::OpIndex* op = nullptr);
 
-}  // namespace sluice
+}  // namespace sluice::plan

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace sluice {
+namespace sluice::planners {
 
 struct PlannerAddition {
   std::string_view name;                 // as the user writes it
@@ -44,4 +44,4 @@ class AdditionSet {
 // "choice+staying", or "none": as the user would write it.
 std::string names_of_additions(AdditionSet set, std::span<const PlannerAddition> known);
 
-}  // namespace sluice
+}  // namespace sluice::planners

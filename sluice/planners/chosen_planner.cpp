@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 constexpr std::string_view kAdditions = "additions";
@@ -115,4 +115,4 @@ bool gives_ops_to_processors(const PlannerEntry& entry, AdditionSet additions) {
   return entry.gives_ops_to_processors || any_addition(entry, additions, &PlannerAddition::gives_ops_to_processors);
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -10,7 +10,7 @@
 
 #include "sluice/planners/planner.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 struct ChosenPlanner {
   const PlannerEntry* entry = nullptr;
@@ -35,4 +35,4 @@ bool any_addition(const PlannerEntry& entry, AdditionSet additions, bool Planner
 bool chooses_implementations(const PlannerEntry& entry, AdditionSet additions);
 bool gives_ops_to_processors(const PlannerEntry& entry, AdditionSet additions);
 
-}  // namespace sluice
+}  // namespace sluice::planners

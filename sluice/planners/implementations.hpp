@@ -11,7 +11,7 @@
 #include "sluice/base/id_vector.hpp"
 #include "sluice/planners/planner.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 // Times of an op that differ by less are the same: two measurements of one implementation differ as much.
 inline constexpr double kClearlyFasterKernel = 0.97;
@@ -22,25 +22,25 @@ class Implementations {
   explicit Implementations(const PlanRequest& request);
 
   // What ops have anyway.
-  static std::vector<OpChoice> first_ones(const Graph& graph);
+  static std::vector<graph::OpChoice> first_ones(const graph::Graph& graph);
 
   // By op: the fastest of those whose operands and workspace together stay within `room`; where none does, the one with
   // the smallest workspace.
-  std::vector<OpChoice> fastest_within(Bytes room) const;
+  std::vector<graph::OpChoice> fastest_within(Bytes room) const;
 
   // By op: the one whose time and workspace cost least together, of those that the budget has room for.
   // `seconds_per_byte`: by op, what a byte of workspace costs.
-  std::vector<OpChoice> cheapest_at(std::span<const double> seconds_per_byte) const;
+  std::vector<graph::OpChoice> cheapest_at(std::span<const double> seconds_per_byte) const;
 
  private:
-  Bytes bytes_beside_workspace(const Op& op) const;
-  Seconds seconds(OpIndex op, std::int32_t implementation) const;
-  std::int32_t pick(OpIndex op, Bytes room) const;
-  std::int32_t pick_at(OpIndex op, double seconds_per_byte) const;
+  Bytes bytes_beside_workspace(const graph::Op& op) const;
+  Seconds seconds(graph::OpIndex op, std::int32_t implementation) const;
+  std::int32_t pick(graph::OpIndex op, Bytes room) const;
+  std::int32_t pick_at(graph::OpIndex op, double seconds_per_byte) const;
 
   const PlanRequest& request_;
-  const Graph& graph_;
-  IdVector<OpIndex, Bytes> operand_bytes_;
+  const graph::Graph& graph_;
+  IdVector<graph::OpIndex, Bytes> operand_bytes_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -8,10 +8,10 @@
 
 #include "sluice/planners/planner.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 // `what` it is: "the best policy until then".
-inline void note_interruption(Plan& plan, std::string_view what) {
+inline void note_interruption(plan::Plan& plan, std::string_view what) {
   plan.planner_config.emplace_back("stopped_early", what);
 }
 
@@ -24,4 +24,4 @@ inline Error ended_before_a_plan(std::string_view planner, const PlanRequest& re
                   planner, request.graph.name)};
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -13,7 +13,7 @@
 #include "sluice/planners/planner.hpp"
 #include "sluice/sim/simulator.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 // What running a step showed about its plan.
 struct StepObservation {
@@ -34,7 +34,7 @@ class PlanSearch {
 
   // The plan for the next step. When done(), the plan to keep: the best so far, even when the search was given up
   // half-way.
-  virtual const Plan& plan() const = 0;
+  virtual const plan::Plan& plan() const = 0;
   virtual bool done() const = 0;
 
   // Tells the search what the step with plan() took. Afterwards plan() may be another one. Must not be called when
@@ -42,12 +42,12 @@ class PlanSearch {
   virtual void observe(const StepObservation& observation) = 0;
 
   // The best of the plans observed so far; the first plan when none was observed yet.
-  virtual const Plan& best() const = 0;
+  virtual const plan::Plan& best() const = 0;
 
   virtual SearchReport report() const = 0;
 };
 
 // Simulates the step of each plan proposed until the search is done, and returns the plan to keep.
-Plan settle_in_simulation(PlanSearch& search, const PlanRequest& request);
+plan::Plan settle_in_simulation(PlanSearch& search, const PlanRequest& request);
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -4,12 +4,12 @@
 #include "sluice/sim/plan_costs.hpp"
 #include "sluice/sim/simulator.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
-Seconds simulated_seconds(const PlanRequest& request, const Plan& plan) {
-  const Program program = lower_plan(request.graph, request.machine, plan).value();
-  const PlanCosts costs(request.graph, request.profile, request.machine, plan);
-  return simulate(program, costs.costs()).step_seconds;
+Seconds simulated_seconds(const PlanRequest& request, const plan::Plan& plan) {
+  const program::Program program = program::lower_plan(request.graph, request.machine, plan).value();
+  const sim::PlanCosts costs(request.graph, request.profile, request.machine, plan);
+  return sim::simulate(program, costs.costs()).step_seconds;
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

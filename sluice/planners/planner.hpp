@@ -18,7 +18,7 @@
 #include "sluice/profile/access_profile.hpp"
 #include "sluice/profile/profile.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 struct IntegerProgram;  // ilp/integer_program.hpp
 struct SearchRound;     // search_rounds.hpp
@@ -43,13 +43,13 @@ struct PlanningWatch {
 };
 
 struct PlanRequest {
-  const Graph& graph;
-  const Profile& profile;
-  const Machine& machine;
+  const graph::Graph& graph;
+  const profile::Profile& profile;
+  const memory::Machine& machine;
   std::vector<Bytes> budgets;  // by TierId
   // Main-memory accesses of one step; nullptr when nobody counted them. Planners that order tensors by accesses then
   // count the ops that use a tensor instead.
-  const AccessProfile* accesses = nullptr;
+  const profile::AccessProfile* accesses = nullptr;
   // What we added to the planner's published algorithm and is on; make_plan() and make_search() set it from the
   // planner's name.
   AdditionSet additions = {};
@@ -57,10 +57,10 @@ struct PlanRequest {
   std::any config = {};
   // By op: implementations and processors that somebody has chosen for whatever plan is made; empty: the graph's own.
   // make_plan() and make_search() give planners the graph that these choices make, so planners know nothing of them.
-  std::vector<OpChoice> choices = {};
+  std::vector<graph::OpChoice> choices = {};
   // The order in which somebody wants the ops to run, for whatever plan is made; empty: the graph's own. Taken as
   // `choices` are, which stay by op of the graph.
-  std::vector<OpIndex> schedule = {};
+  std::vector<graph::OpIndex> schedule = {};
   // Only to be compared with others, or to see whether there is one: packed by the portfolio alone (schedule/pack.hpp).
   bool draft = false;
   // Shared, because requests are copied; nullptr: nobody waits. A plan that nobody stopped does not depend on it.
@@ -101,7 +101,7 @@ struct PlannerEntry {
   std::string_view summary;  // one line for --help and docs
   // Errors: kInfeasible where it is proved that this planner has no plan in these budgets, kNoneFound where it only found
   // none, kOutOfTime and kInterrupted where it was stopped before, kUnsupported and kBadInput where no budget would help.
-  std::function<Result<Plan>(const PlanRequest&)> plan;
+  std::function<Result<plan::Plan>(const PlanRequest&)> plan;
   PlannerTraits traits = {};
   // For planners that go on planning while training runs; empty for the others. What the request refers to must outlive
   // the search.
@@ -117,6 +117,6 @@ struct PlannerEntry {
 };
 
 // What a step with this plan takes, by the simulator. The plan may have a schedule and choices of its own.
-Seconds simulated_seconds(const PlanRequest& request, const Plan& plan);
+Seconds simulated_seconds(const PlanRequest& request, const plan::Plan& plan);
 
-}  // namespace sluice
+}  // namespace sluice::planners

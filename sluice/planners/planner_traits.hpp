@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-namespace sluice {
+namespace sluice::planners {
 
 struct PlannerTraits {
   // How it decides: "rules", "greedy", "search", "integer program", ...
@@ -23,4 +23,4 @@ struct PlannerTraits {
   bool bound = false;          // says how far its answer can be from the best there is, of what it chooses among
 };
 
-}  // namespace sluice
+}  // namespace sluice::planners

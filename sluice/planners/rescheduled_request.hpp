@@ -11,18 +11,19 @@
 #include "sluice/planners/planner.hpp"
 #include "sluice/profile/rescheduled_times.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 class RescheduledRequest {
  public:
   // What `request` refers to must outlive this object. A schedule that names no op of the graph is a broken invariant.
   // `additions`: those of the planner that is to be asked.
-  RescheduledRequest(const PlanRequest& request, std::vector<OpIndex> schedule, AdditionSet additions = {})
-      : RescheduledRequest(request, reschedule(request.graph, schedule).value(), additions) {}
+  RescheduledRequest(const PlanRequest& request, std::vector<graph::OpIndex> schedule, AdditionSet additions = {})
+      : RescheduledRequest(request, graph::reschedule(request.graph, schedule).value(), additions) {}
 
   // With request.schedule and request.choices.
   explicit RescheduledRequest(const PlanRequest& request)
-      : RescheduledRequest(request, chosen_step(request.graph, request.schedule, request.choices), request.additions) {}
+      : RescheduledRequest(request, graph::chosen_step(request.graph, request.schedule, request.choices),
+                           request.additions) {}
 
   RescheduledRequest(const RescheduledRequest&) = delete;
   RescheduledRequest& operator=(const RescheduledRequest&) = delete;
@@ -31,21 +32,21 @@ class RescheduledRequest {
 
   // A plan for request() as one for the graph given: with this schedule (none if it is the graph's own order) and these
   // choices. (The plan may have a schedule of its own, of the chosen graph.)
-  Plan for_given_graph(Plan plan) const {
+  plan::Plan for_given_graph(plan::Plan plan) const {
     plan.graph_fingerprint = given_fingerprint_;
     for (std::size_t slot = 0; slot < plan.ops.size() && !step_.choices.empty(); ++slot) {
       const std::size_t op = plan.schedule.empty() ? slot : static_cast<std::size_t>(plan.schedule[slot]);
       plan.ops[slot].implementation = step_.choices[op].implementation;
     }
-    for (OpIndex& op : plan.schedule) op = step_.op_of[as_index(op)];
-    if (plan.schedule.empty() && !is_own_order(step_.op_of, given_op_count_)) plan.schedule = step_.op_of;
+    for (graph::OpIndex& op : plan.schedule) op = step_.op_of[as_index(op)];
+    if (plan.schedule.empty() && !graph::is_own_order(step_.op_of, given_op_count_)) plan.schedule = step_.op_of;
     return plan;
   }
 
  private:
-  RescheduledRequest(const PlanRequest& request, Rescheduled step, AdditionSet additions)
+  RescheduledRequest(const PlanRequest& request, graph::Rescheduled step, AdditionSet additions)
       : step_(std::move(step)),
-        profile_(rescheduled_times(request.profile, step_)),
+        profile_(profile::rescheduled_times(request.profile, step_)),
         given_fingerprint_(request.graph.fingerprint()),
         given_op_count_(request.graph.op_count()),
         request_{.graph = step_.graph,
@@ -57,15 +58,15 @@ class RescheduledRequest {
                  .draft = request.draft,
                  .watch = request.watch} {
     if (request.accesses == nullptr) return;
-    accesses_ = rescheduled_accesses(*request.accesses, step_);
+    accesses_ = profile::rescheduled_accesses(*request.accesses, step_);
     request_.accesses = &*accesses_;
   }
 
-  Rescheduled step_;
-  Profile profile_;
-  std::optional<AccessProfile> accesses_;
+  graph::Rescheduled step_;
+  profile::Profile profile_;
+  std::optional<profile::AccessProfile> accesses_;
   std::string given_fingerprint_;
-  OpIndex given_op_count_;
+  graph::OpIndex given_op_count_;
   PlanRequest request_;
 };
 
@@ -79,9 +80,9 @@ class RescheduledSearch final : public PlanSearch {
     take_plans();
   }
 
-  const Plan& plan() const override { return plan_; }
+  const plan::Plan& plan() const override { return plan_; }
   bool done() const override { return search_->done(); }
-  const Plan& best() const override { return best_; }
+  const plan::Plan& best() const override { return best_; }
   SearchReport report() const override { return search_->report(); }
 
   void observe(const StepObservation& observation) override {
@@ -90,8 +91,8 @@ class RescheduledSearch final : public PlanSearch {
   }
 
  private:
-  Plan given(const Plan& plan) const {
-    Plan result = step_->for_given_graph(plan);
+  plan::Plan given(const plan::Plan& plan) const {
+    plan::Plan result = step_->for_given_graph(plan);
     result.planner_config.insert(result.planner_config.end(), config_.begin(), config_.end());
     return result;
   }
@@ -104,8 +105,8 @@ class RescheduledSearch final : public PlanSearch {
   std::shared_ptr<const RescheduledRequest> step_;
   std::unique_ptr<PlanSearch> search_;
   std::vector<std::pair<std::string, std::string>> config_;
-  Plan plan_;
-  Plan best_;
+  plan::Plan plan_;
+  plan::Plan best_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::planners

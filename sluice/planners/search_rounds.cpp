@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace sluice {
+namespace sluice::planners {
 
 SearchRound round_of(const std::vector<Seconds>& steps) {
   if (steps.empty()) return {};
@@ -17,7 +17,7 @@ SearchRound round_of(const std::vector<Seconds>& steps) {
           .best = *best};
 }
 
-void note_rounds(Plan& plan, const std::vector<SearchRound>& rounds, std::string_view name) {
+void note_rounds(plan::Plan& plan, const std::vector<SearchRound>& rounds, std::string_view name) {
   for (std::size_t i = 0; i < rounds.size(); i = 2 * i + 1) {
     const SearchRound& each = rounds[i];
     plan.planner_config.emplace_back(fmt::format("{}_{}", name, i + 1),
@@ -28,4 +28,4 @@ void note_rounds(Plan& plan, const std::vector<SearchRound>& rounds, std::string
   }
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

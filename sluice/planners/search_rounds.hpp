@@ -8,7 +8,7 @@
 #include "sluice/base/units.hpp"
 #include "sluice/plan/plan.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 struct SearchRound {
   int feasible = 0;                          // of those judged, how many have room
@@ -19,6 +19,6 @@ struct SearchRound {
 SearchRound round_of(const std::vector<Seconds>& steps);
 
 // Adds rounds 1, 2, 4, 8 and so on to the plan's planner_config, as "NAME_4".
-void note_rounds(Plan& plan, const std::vector<SearchRound>& rounds, std::string_view name);
+void note_rounds(plan::Plan& plan, const std::vector<SearchRound>& rounds, std::string_view name);
 
-}  // namespace sluice
+}  // namespace sluice::planners

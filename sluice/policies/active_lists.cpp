@@ -2,7 +2,7 @@
 
 #include "sluice/policies/policy.hpp"
 
-namespace sluice {
+namespace sluice::policies {
 
 ActiveLists::ActiveLists(const PolicyMemory& memory, const PolicyTuning& tuning, bool exchange)
     : memory_(memory),
@@ -151,4 +151,4 @@ PolicyEntry oim_policy() {
           }};
 }
 
-}  // namespace sluice
+}  // namespace sluice::policies

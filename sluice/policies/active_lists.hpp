@@ -27,7 +27,7 @@
 
 #include "sluice/policies/pages.hpp"
 
-namespace sluice {
+namespace sluice::policies {
 
 class ActiveLists final : public Policy {
  public:
@@ -74,4 +74,4 @@ class ActiveLists final : public Policy {
   std::int64_t demotions_ = 0;
 };
 
-}  // namespace sluice
+}  // namespace sluice::policies

@@ -4,18 +4,18 @@
 #include "sluice/policies/policy.hpp"
 #include "sluice/profile/memory_time.hpp"
 
-namespace sluice {
+namespace sluice::policies {
 
 // How long the op waits for its bytes in `slow`, by the rule that is also used with planners (profile/memory_time.hpp).
 // op_seconds_with() of the result is the op's time. Traffic beside the op's own accesses counts in the same way; what
 // is filled into fast memory is written there.
-MemorySeconds slow_seconds(const Machine& machine, TierId slow, const AccessCharge& charge);
+profile::MemorySeconds slow_seconds(const memory::Machine& machine, memory::TierId slow, const AccessCharge& charge);
 
 // How much later the op starts. Both directions copy at once, each at its link's bandwidth (at its shared one for as
 // long as both are busy); then come the faults.
-Seconds wait_seconds(const Machine& machine, const PolicyTiers& tiers, const AccessCharge& charge);
+Seconds wait_seconds(const memory::Machine& machine, const PolicyTiers& tiers, const AccessCharge& charge);
 
 // Compute time lost to pages copied beside it (Link::interference).
-Seconds lost_seconds(const Machine& machine, const PolicyTiers& tiers, const BackgroundWork& work);
+Seconds lost_seconds(const memory::Machine& machine, const PolicyTiers& tiers, const BackgroundWork& work);
 
-}  // namespace sluice
+}  // namespace sluice::policies

@@ -7,7 +7,7 @@
 #include "sluice/policies/pages.hpp"
 #include "sluice/policies/policy.hpp"
 
-namespace sluice {
+namespace sluice::policies {
 namespace {
 
 class FirstTouch final : public Policy {
@@ -53,4 +53,4 @@ PolicyEntry numa_first_touch_policy() {
           }};
 }
 
-}  // namespace sluice
+}  // namespace sluice::policies

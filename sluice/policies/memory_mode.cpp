@@ -4,7 +4,7 @@
 
 #include "sluice/policies/policy.hpp"
 
-namespace sluice {
+namespace sluice::policies {
 
 MemoryMode::MemoryMode(const PolicyMemory& memory, const PolicyTuning& tuning)
     : line_bytes_(tuning.page_bytes), sets_(memory.fast_bytes / tuning.page_bytes), runs_{{0, {}}} {}
@@ -93,4 +93,4 @@ PolicyEntry memory_mode_policy() {
           }};
 }
 
-}  // namespace sluice
+}  // namespace sluice::policies

@@ -20,7 +20,7 @@
 
 #include "sluice/policies/policy.hpp"
 
-namespace sluice {
+namespace sluice::policies {
 
 class MemoryMode final : public Policy {
  public:
@@ -56,4 +56,4 @@ class MemoryMode final : public Policy {
   Bytes memories_wrote_ = 0;
 };
 
-}  // namespace sluice
+}  // namespace sluice::policies

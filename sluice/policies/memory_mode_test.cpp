@@ -7,7 +7,7 @@
 
 #include "sluice/testing/random/seeded_random.hpp"
 
-namespace sluice {
+namespace sluice::policies {
 namespace {
 
 constexpr Bytes kLine = 64;
@@ -105,4 +105,4 @@ TEST(MemoryMode, EqualsACacheThatKeepsEverySet) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::policies

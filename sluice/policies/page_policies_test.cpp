@@ -6,7 +6,7 @@
 #include "sluice/policies/active_lists.hpp"
 #include "sluice/policies/policy.hpp"
 
-namespace sluice {
+namespace sluice::policies {
 namespace {
 
 constexpr Bytes kPage = 4 * kKiB;
@@ -163,4 +163,4 @@ TEST(ActiveLists, APassSlowerThanTheStepSeesOnlyActivePages) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::policies

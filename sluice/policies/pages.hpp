@@ -7,7 +7,7 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/policies/policy.hpp"
 
-namespace sluice {
+namespace sluice::policies {
 
 using PageIndex = std::int64_t;
 
@@ -110,4 +110,4 @@ inline Seconds background_seconds(const PolicyMemory& memory, const PolicyTuning
   return exchange ? std::max(inward, outward) : inward + outward;
 }
 
-}  // namespace sluice
+}  // namespace sluice::policies

@@ -4,14 +4,14 @@
 
 #include <algorithm>
 
-namespace sluice {
+namespace sluice::policies {
 namespace {
 
 constexpr Bytes kSmallestPage = 4 * kKiB;  // the processor's; a cache's lines may be smaller
 
 }  // namespace
 
-MemoryTraffic Access::traffic_of(Bytes part) const {
+profile::MemoryTraffic Access::traffic_of(Bytes part) const {
   const auto of_part = static_cast<double>(part);
   if (!traffic) return {.read = reads ? of_part : 0, .written = writes ? of_part : 0};
   const double share = of_part / static_cast<double>(std::max<Bytes>(1, bytes.length()));
@@ -42,7 +42,7 @@ void AccessCharge::add_operand(Bytes bytes, Bytes found) {
   if (found == bytes) ++operands_found;
 }
 
-void AccessCharge::add_slow(const MemoryTraffic& traffic) {
+void AccessCharge::add_slow(const profile::MemoryTraffic& traffic) {
   slow_read += static_cast<Bytes>(traffic.read);
   slow_written += static_cast<Bytes>(traffic.written);
   slow_scattered += traffic.scattered;
@@ -87,7 +87,7 @@ Result<std::unique_ptr<Policy>> make_policy(const PolicyEntry& entry, const Poli
   return entry.make(memory, tuning);
 }
 
-Result<PolicyTiers> find_policy_tiers(const PolicyEntry& entry, const Machine& machine) {
+Result<PolicyTiers> find_policy_tiers(const PolicyEntry& entry, const memory::Machine& machine) {
   if (machine.tiers.size() < 2) {
     return Error{
         ErrorCode::kBadInput,
@@ -98,8 +98,8 @@ Result<PolicyTiers> find_policy_tiers(const PolicyEntry& entry, const Machine& m
                  fmt::format("policy {} has one slow tier and this machine has {}; name one with --slow", entry.name,
                              machine.tiers.size() - 1)};
   }
-  const auto inward = machine.link_between(1, kFastTier);
-  const auto outward = machine.link_between(kFastTier, 1);
+  const auto inward = machine.link_between(1, memory::kFastTier);
+  const auto outward = machine.link_between(memory::kFastTier, 1);
   if (!inward || !outward) {
     return Error{ErrorCode::kBadInput, fmt::format("policy {} needs links both ways between tiers '{}' and '{}'",
                                                    entry.name, machine.tier(0).name, machine.tier(1).name)};
@@ -113,11 +113,11 @@ Result<PolicyTiers> find_policy_tiers(const PolicyEntry& entry, const Machine& m
   return PolicyTiers{.slow = 1, .inward = *inward, .outward = *outward};
 }
 
-PolicyMemory policy_memory(const Machine& machine, const PolicyTiers& tiers, Bytes fast_bytes, Bytes bytes) {
+PolicyMemory policy_memory(const memory::Machine& machine, const PolicyTiers& tiers, Bytes fast_bytes, Bytes bytes) {
   return {.fast_bytes = fast_bytes,
           .address_bytes = bytes,
           .bandwidth_in = machine.link(tiers.inward).bandwidth,
           .bandwidth_out = machine.link(tiers.outward).bandwidth};
 }
 
-}  // namespace sluice
+}  // namespace sluice::policies

@@ -26,16 +26,17 @@
 #include "sluice/memory/machine.hpp"
 #include "sluice/profile/cache_model.hpp"
 
-namespace sluice {
+namespace sluice::policies {
 
 // One distinct operand of an op.
 struct Access {
   Interval<Bytes> bytes;
   bool reads = false;
   bool writes = false;
-  std::optional<MemoryTraffic> traffic = {};  // of all its bytes; none: each is read or written once, past the caches
+  std::optional<profile::MemoryTraffic> traffic =
+      {};  // of all its bytes; none: each is read or written once, past the caches
 
-  MemoryTraffic traffic_of(Bytes part) const;
+  profile::MemoryTraffic traffic_of(Bytes part) const;
 };
 
 // What an op's accesses find, and what happens for it.
@@ -62,7 +63,7 @@ struct AccessCharge {
 
   AccessCharge& operator+=(const AccessCharge& other);
   void add_operand(Bytes bytes, Bytes found);
-  void add_slow(const MemoryTraffic& traffic);
+  void add_slow(const profile::MemoryTraffic& traffic);
 };
 
 // Pages that a policy's own threads have copied in a span of time.
@@ -127,19 +128,19 @@ Error unknown_policy(std::string_view name);  // kBadInput naming the known ones
 
 // The slow tier a policy uses, and its links.
 struct PolicyTiers {
-  TierId slow = 1;
-  LinkId inward = 0;
-  LinkId outward = 0;
+  memory::TierId slow = 1;
+  memory::LinkId inward = 0;
+  memory::LinkId outward = 0;
 };
 
 // kBadInput without a slow tier or links; kUnsupported where ops would have to address a tier that they cannot.
-Result<PolicyTiers> find_policy_tiers(const PolicyEntry& entry, const Machine& machine);
+Result<PolicyTiers> find_policy_tiers(const PolicyEntry& entry, const memory::Machine& machine);
 
 // `bytes`: of the address space.
-PolicyMemory policy_memory(const Machine& machine, const PolicyTiers& tiers, Bytes fast_bytes, Bytes bytes);
+PolicyMemory policy_memory(const memory::Machine& machine, const PolicyTiers& tiers, Bytes fast_bytes, Bytes bytes);
 
 // kInfeasible when fast memory has no room for one page, kBadInput for tuning that makes no sense.
 Result<std::unique_ptr<Policy>> make_policy(const PolicyEntry& entry, const PolicyMemory& memory,
                                             const PolicyTuning& tuning);
 
-}  // namespace sluice
+}  // namespace sluice::policies

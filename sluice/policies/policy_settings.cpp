@@ -4,7 +4,7 @@
 
 #include "sluice/policies/dtr/dtr.hpp"
 
-namespace sluice {
+namespace sluice::policies {
 namespace {
 
 constexpr std::string_view kSource = "each policy's own: its file says from where";
@@ -12,14 +12,14 @@ constexpr double kMostOfACount = 2147483647;
 constexpr double kMostBytes = static_cast<double>(Bytes{1} << 53);
 constexpr double kMostSeconds = 1e9;
 
-Result<PolicySetting> parse_setting(std::string_view text, const WrittenSetting& written) {
+Result<plan::PolicySetting> parse_setting(std::string_view text, const WrittenSetting& written) {
   const Setting* setting = policy_settings().find(written.name);
   if (setting == nullptr || !written.value) {
     return bad_input(fmt::format("policy '{}': no setting '{}'; write NAME:SETTING=VALUE with one of {}", text,
                                  written.name, policy_settings().names()));
   }
   const Result<double> value = setting->read(*written.value);
-  if (value.ok()) return PolicySetting{std::string(written.name), *value};
+  if (value.ok()) return plan::PolicySetting{std::string(written.name), *value};
   return bad_input(fmt::format("policy '{}': {}: {}", text, written.name, value.error().message));
 }
 
@@ -66,29 +66,29 @@ std::vector<std::string_view> known_policies() {
   return known;
 }
 
-bool is_dtr(const PolicyRequest& request) { return request.name == kDtrName; }
+bool is_dtr(const plan::PolicyRequest& request) { return request.name == kDtrName; }
 
-Result<PolicyRequest> parse_policy(std::string_view text, Bytes fast_bytes) {
-  if (text == kDtrName) return PolicyRequest{std::string(kDtrName), {}, fast_bytes};
+Result<plan::PolicyRequest> parse_policy(std::string_view text, Bytes fast_bytes) {
+  if (text == kDtrName) return plan::PolicyRequest{std::string(kDtrName), {}, fast_bytes};
   if (names_policy(text) && find_policy_of(text) == nullptr) {
     return bad_input(fmt::format("policy '{}': {} has no settings", text, kDtrName));
   }
   const PolicyEntry* entry = find_policy_of(text);
   if (entry == nullptr) return unknown_policy(text);
-  PolicyRequest request{std::string(entry->name), {}, fast_bytes};
+  plan::PolicyRequest request{std::string(entry->name), {}, fast_bytes};
   for (const WrittenSetting& each : settings_in(text)) {
-    SLUICE_ASSIGN(PolicySetting setting, parse_setting(text, each));
+    SLUICE_ASSIGN(plan::PolicySetting setting, parse_setting(text, each));
     request.settings.push_back(std::move(setting));
   }
   return request;
 }
 
-Result<ChosenPolicy> choose_policy(const PolicyRequest& request) {
+Result<ChosenPolicy> choose_policy(const plan::PolicyRequest& request) {
   ChosenPolicy chosen{.entry = find_policy(request.name)};
   if (chosen.entry == nullptr) return error_at("name", unknown_policy(request.name).message);
   std::any tuning = chosen.entry->defaults;
   for (std::size_t i = 0; i < request.settings.size(); ++i) {
-    const PolicySetting& wanted = request.settings[i];
+    const plan::PolicySetting& wanted = request.settings[i];
     const Setting* setting = policy_settings().find(wanted.name);
     if (setting == nullptr) {
       return error_at(fmt::format("settings/{}/name", i),
@@ -102,4 +102,4 @@ Result<ChosenPolicy> choose_policy(const PolicyRequest& request) {
   return chosen;
 }
 
-}  // namespace sluice
+}  // namespace sluice::policies

@@ -12,7 +12,7 @@
 #include "sluice/plan/plan.hpp"
 #include "sluice/policies/policy.hpp"
 
-namespace sluice {
+namespace sluice::policies {
 
 // Whether the part ahead of the settings is a policy, dtr among them.
 bool names_policy(std::string_view text);
@@ -20,14 +20,14 @@ std::vector<std::string_view> known_policies();
 
 // dtr decides over whole values of a step and sees no pages: simulators and executors of its own run it
 // (policies/dtr/dtr.hpp), and find_policy() and choose_policy() do not know it.
-bool is_dtr(const PolicyRequest& request);
+bool is_dtr(const plan::PolicyRequest& request);
 
 // find_policy() of the part ahead of the settings.
 const PolicyEntry* find_policy_of(std::string_view text);
 
 // Reads a text as a request for `fast_bytes` of fast memory. kBadInput for an unknown policy or setting, or a value
 // that cannot be read. dtr has no settings.
-Result<PolicyRequest> parse_policy(std::string_view text, Bytes fast_bytes);
+Result<plan::PolicyRequest> parse_policy(std::string_view text, Bytes fast_bytes);
 
 // Of PolicyTuning: what may be set of any policy but dtr. Each has defaults of its own and ignores what it has no use
 // for; make_policy() checks what else makes sense.
@@ -40,6 +40,6 @@ struct ChosenPolicy {
 
 // kBadInput, with the place in the plan ("/policy/settings/0/name"), for an unknown policy or setting, or a value out
 // of range: a request may come from a plan file. make_policy() checks whether a value makes sense.
-Result<ChosenPolicy> choose_policy(const PolicyRequest& request);
+Result<ChosenPolicy> choose_policy(const plan::PolicyRequest& request);
 
-}  // namespace sluice
+}  // namespace sluice::policies

@@ -3,13 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sluice {
+namespace sluice::policies {
 namespace {
 
 using ::testing::HasSubstr;
 
 Result<ChosenPolicy> choose(std::string_view text) {
-  SLUICE_ASSIGN(const PolicyRequest request, parse_policy(text, kMiB));
+  SLUICE_ASSIGN(const plan::PolicyRequest request, parse_policy(text, kMiB));
   return choose_policy(request);
 }
 
@@ -54,11 +54,11 @@ TEST(PolicySettings, AreRefusedWithTheReason) {
 }
 
 TEST(PolicySettings, OfARequestAreRefusedWithTheirPlaceInThePlan) {
-  const auto message = [](const PolicyRequest& request) {
+  const auto message = [](const plan::PolicyRequest& request) {
     const auto chosen = choose_policy(request);
     return chosen.ok() ? std::string("accepted") : chosen.error().message;
   };
-  const PolicySetting page{"page", 8192};
+  const plan::PolicySetting page{"page", 8192};
   EXPECT_EQ(message({"um", {page}, kMiB}), "accepted");
   EXPECT_THAT(message({"um:page=4KiB", {}, kMiB}), HasSubstr("/policy/name: unknown policy 'um:page=4KiB'"));
   EXPECT_THAT(message({"um", {page, {"colour", 1}}, kMiB}), HasSubstr("/policy/settings/1/name: no setting 'colour'"));
@@ -73,4 +73,4 @@ TEST(PolicySettings, ANameBeforeSettingsIsFound) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::policies

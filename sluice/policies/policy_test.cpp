@@ -10,13 +10,13 @@
 #include "sluice/profile/cost_model.hpp"
 #include "sluice/testing/tiny_step.hpp"
 
-namespace sluice {
+namespace sluice::policies {
 namespace {
 
 using testing::TinyStep;
 
-Machine slow_machine() {
-  Machine machine = testing::tiny_machine(TierKind::kEmulated);
+memory::Machine slow_machine() {
+  memory::Machine machine = testing::tiny_machine(memory::TierKind::kEmulated);
   machine.tiers[0].read_bandwidth = machine.tiers[0].write_bandwidth = 10e9;
   machine.tiers[1].read_bandwidth = 5e9;
   machine.tiers[1].write_bandwidth = 2e9;
@@ -57,11 +57,11 @@ TEST(Policies, RefuseWhatMakesNoSense) {
 TEST(Policies, NeedATierTheyCanUse) {
   const PolicyEntry& ial = *find_policy("ial");
   const PolicyEntry& um = *find_policy("um");
-  Machine machine = slow_machine();
+  memory::Machine machine = slow_machine();
   const auto tiers = find_policy_tiers(ial, machine);
   ASSERT_TRUE(tiers.ok());
-  EXPECT_EQ(machine.link(tiers->inward).to, kFastTier);
-  EXPECT_EQ(machine.link(tiers->outward).from, kFastTier);
+  EXPECT_EQ(machine.link(tiers->inward).to, memory::kFastTier);
+  EXPECT_EQ(machine.link(tiers->outward).from, memory::kFastTier);
   machine.tiers[1].addressable = false;
   EXPECT_EQ(find_policy_tiers(ial, machine).error().code, ErrorCode::kUnsupported);
   EXPECT_TRUE(find_policy_tiers(um, machine).ok());
@@ -74,23 +74,24 @@ TEST(Policies, NeedATierTheyCanUse) {
 // The rule of planners and of policies is one: everything in slow memory costs every op the same, whether a plan has
 // put it there or a policy finds it there.
 TEST(Charges, SlowBytesCostWhatTheCostModelSays) {
-  const TinyStep step = testing::tiny_step();
+  const testing::TinyStep step = testing::tiny_step();
   for (const Bytes cache : {Bytes{0}, Bytes{6000}, kMiB}) {
-    Machine machine = slow_machine();
+    memory::Machine machine = slow_machine();
     machine.cache_bytes = cache;
-    Profile profile;
+    profile::Profile profile;
     profile.op_seconds.assign(step.graph.ops().size(), 1e-6);
-    const CostModel costs(step.graph, profile, machine);
-    const Liveness liveness = analyze_liveness(step.graph);
-    const PageLayout layout = allocation_order_layout(step.graph, liveness);
+    const profile::CostModel costs(step.graph, profile, machine);
+    const graph::Liveness liveness = graph::analyze_liveness(step.graph);
+    const layout::PageLayout layout = layout::allocation_order_layout(step.graph, liveness);
     const StepAccesses accesses = step_accesses(step.graph, liveness, layout, costs.traffic());
     PolicyTuning tuning = find_policy("numa-first-touch")->defaults;
     const auto policy = find_policy("numa-first-touch")->make({.fast_bytes = 0, .address_bytes = layout.bytes}, tuning);
-    for (OpIndex op = 0; op < step.graph.op_count(); ++op) {
+    for (graph::OpIndex op = 0; op < step.graph.op_count(); ++op) {
       const AccessCharge charge = charge_op(*policy, accesses, op, 0);
-      const Op& instruction = step.graph.op(op);
-      const std::vector<TierId> slow(instruction.inputs.size() + instruction.outputs.size(), 1);
-      EXPECT_NEAR(op_seconds_with(costs.op_seconds(op), slow_seconds(machine, 1, charge)), costs.op_seconds(op, slow),
+      const graph::Op& instruction = step.graph.op(op);
+      const std::vector<memory::TierId> slow(instruction.inputs.size() + instruction.outputs.size(), 1);
+      EXPECT_NEAR(profile::op_seconds_with(costs.op_seconds(op), slow_seconds(machine, 1, charge)),
+                  costs.op_seconds(op, slow),
                   2e-9)  // a policy counts whole bytes
           << instruction.name << " with a cache of " << cache;
     }
@@ -98,7 +99,7 @@ TEST(Charges, SlowBytesCostWhatTheCostModelSays) {
 }
 
 TEST(Charges, TrafficBesideAnOpsOwnCountsAlike) {
-  const Machine machine = slow_machine();
+  const memory::Machine machine = slow_machine();
   EXPECT_DOUBLE_EQ(slow_seconds(machine, 1, {.extra_read = 5000}).reading, 1e-6);
   EXPECT_DOUBLE_EQ(slow_seconds(machine, 1, {.extra_written = 2000}).writing, 1e-6 - 0.2e-6);
   EXPECT_DOUBLE_EQ(slow_seconds(machine, 1, {.filled = 10000}).writing, 1e-6);
@@ -106,21 +107,21 @@ TEST(Charges, TrafficBesideAnOpsOwnCountsAlike) {
 
 // Links of 1 GB/s; both at once at half of that where they share a device.
 TEST(Charges, WaitsAreForTheLongerDirection) {
-  Machine machine = slow_machine();
+  memory::Machine machine = slow_machine();
   const PolicyTiers tiers = *find_policy_tiers(*find_policy("um"), machine);
   const AccessCharge charge{.copied_in = 3000, .copied_out = 1000, .fault_seconds = 1e-6};
   EXPECT_DOUBLE_EQ(wait_seconds(machine, tiers, charge), 4e-6);
-  for (Link& link : machine.links) link.shared_bandwidth = 0.5e9;
+  for (memory::Link& link : machine.links) link.shared_bandwidth = 0.5e9;
   EXPECT_DOUBLE_EQ(wait_seconds(machine, tiers, charge), 2e-6 + 2e-6 + 1e-6);
   EXPECT_DOUBLE_EQ(wait_seconds(machine, tiers, {}), 0);
 }
 
 TEST(StepAccesses, AreTheOperandsWhereTheyLie) {
-  const TinyStep step = testing::tiny_step();
-  const Liveness liveness = analyze_liveness(step.graph);
-  const PageLayout layout = allocation_order_layout(step.graph, liveness);
-  const StepAccesses accesses = step_accesses(step.graph, liveness, layout, OpTraffic(step.graph, 0));
-  const auto offset = [&](TensorId id) { return layout.offsets[static_cast<std::size_t>(id)]; };
+  const testing::TinyStep step = testing::tiny_step();
+  const graph::Liveness liveness = graph::analyze_liveness(step.graph);
+  const layout::PageLayout layout = layout::allocation_order_layout(step.graph, liveness);
+  const StepAccesses accesses = step_accesses(step.graph, liveness, layout, profile::OpTraffic(step.graph, 0));
+  const auto offset = [&](graph::TensorId id) { return layout.offsets[static_cast<std::size_t>(id)]; };
   ASSERT_EQ(accesses.ops.size(), 5U);
   ASSERT_EQ(accesses.initial.size(), 1U);  // w
   EXPECT_TRUE(accesses.initial[0].writes);
@@ -130,20 +131,21 @@ TEST(StepAccesses, AreTheOperandsWhereTheyLie) {
   EXPECT_TRUE(accesses.ops[4][0].writes);
   EXPECT_TRUE(accesses.ops[4][1].reads);
   EXPECT_FALSE(accesses.ops[4][1].writes);
-  EXPECT_EQ(accesses.ops[4][1].bytes, (Interval<Bytes>{offset(TinyStep::kX), offset(TinyStep::kX) + 8000}));
+  EXPECT_EQ(accesses.ops[4][1].bytes,
+            (Interval<Bytes>{offset(testing::TinyStep::kX), offset(testing::TinyStep::kX) + 8000}));
 }
 
 TEST(StepAccesses, HintsAreTheNextLayers) {
-  TinyStep step = testing::tiny_step();
+  testing::TinyStep step = testing::tiny_step();
   step.graph.layers = {"one", "two"};
   step.graph.op(3).layer = step.graph.op(4).layer = 1;
-  const Liveness liveness = analyze_liveness(step.graph);
-  const PageLayout layout = allocation_order_layout(step.graph, liveness);
-  const StepAccesses accesses = step_accesses(step.graph, liveness, layout, OpTraffic(step.graph, 0));
+  const graph::Liveness liveness = graph::analyze_liveness(step.graph);
+  const layout::PageLayout layout = layout::allocation_order_layout(step.graph, liveness);
+  const StepAccesses accesses = step_accesses(step.graph, liveness, layout, profile::OpTraffic(step.graph, 0));
   EXPECT_EQ(accesses.upcoming[0].size(), 3U + 2U);       // ops 3 and 4
   EXPECT_EQ(accesses.upcoming[3].size(), 2U + 1U + 2U);  // ops 0, 1 and 2 of the next step
   EXPECT_TRUE(accesses.upcoming[1].empty());
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::policies

@@ -1,6 +1,6 @@
 #include "sluice/policies/policy.hpp"
 
-namespace sluice {
+namespace sluice::policies {
 
 // A line for each policy, in the order of --help. NAME_policy() is defined in the policy's own file, with the sources
 // of its figures.
@@ -16,4 +16,4 @@ const std::vector<PolicyEntry>& policies() {
   return table;
 }
 
-}  // namespace sluice
+}  // namespace sluice::policies

@@ -2,41 +2,43 @@
 
 #include <algorithm>
 
-namespace sluice {
+namespace sluice::policies {
 namespace {
 
-bool contains(const std::vector<TensorId>& tensors, TensorId id) {
+bool contains(const std::vector<graph::TensorId>& tensors, graph::TensorId id) {
   return std::find(tensors.begin(), tensors.end(), id) != tensors.end();
 }
 
 }  // namespace
 
-StepAccesses step_accesses(const Graph& graph, const Liveness& liveness, const PageLayout& layout,
-                           const OpTraffic& traffic) {
+StepAccesses step_accesses(const graph::Graph& graph, const graph::Liveness& liveness, const layout::PageLayout& layout,
+                           const profile::OpTraffic& traffic) {
   StepAccesses step;
-  const auto range = [&](TensorId id) {
+  const auto range = [&](graph::TensorId id) {
     const Bytes begin = layout.offsets[static_cast<std::size_t>(id)];
     return Interval<Bytes>{begin, begin + graph.tensor(id).bytes};
   };
-  const auto placed = [&](TensorId id) { return layout.offsets[static_cast<std::size_t>(id)] != kUnplaced; };
-  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
+  const auto placed = [&](graph::TensorId id) {
+    return layout.offsets[static_cast<std::size_t>(id)] != layout::kUnplaced;
+  };
+  for (graph::TensorId id = 0; id < graph.tensor_count(); ++id) {
     if (placed(id) && is_persistent(graph.tensor(id).role)) step.initial.push_back({range(id), false, true});
   }
-  for (OpIndex index = 0; index < graph.op_count(); ++index) {
-    const Op& op = graph.op(index);
+  for (graph::OpIndex index = 0; index < graph.op_count(); ++index) {
+    const graph::Op& op = graph.op(index);
     std::vector<Access>& accesses = step.ops.emplace_back();
-    const std::vector<TensorId> operands = distinct_operands(op);
+    const std::vector<graph::TensorId> operands = graph::distinct_operands(op);
     for (std::size_t i = 0; i < operands.size(); ++i) {
-      const TensorId id = operands[i];
+      const graph::TensorId id = operands[i];
       if (!placed(id)) continue;
       accesses.push_back({range(id), contains(op.inputs, id), contains(op.outputs, id), traffic.of(index)[i]});
     }
   }
   step.upcoming.resize(step.ops.size());
   for (std::size_t span = 0; span < liveness.spans.size(); ++span) {
-    const Interval<OpIndex> next = liveness.spans[(span + 1) % liveness.spans.size()].ops;
+    const Interval<graph::OpIndex> next = liveness.spans[(span + 1) % liveness.spans.size()].ops;
     auto& upcoming = step.upcoming[static_cast<std::size_t>(liveness.spans[span].ops.begin)];
-    for (OpIndex op = next.begin; op < next.end; ++op) {
+    for (graph::OpIndex op = next.begin; op < next.end; ++op) {
       const std::vector<Access>& of_op = step.ops[static_cast<std::size_t>(op)];
       upcoming.insert(upcoming.end(), of_op.begin(), of_op.end());
     }
@@ -44,10 +46,10 @@ StepAccesses step_accesses(const Graph& graph, const Liveness& liveness, const P
   return step;
 }
 
-AccessCharge charge_op(Policy& policy, const StepAccesses& step, OpIndex op, Seconds now) {
+AccessCharge charge_op(Policy& policy, const StepAccesses& step, graph::OpIndex op, Seconds now) {
   const auto index = static_cast<std::size_t>(op);
   if (!step.upcoming[index].empty()) policy.expect(step.upcoming[index], now);
   return policy.access(step.ops[index], now);
 }
 
-}  // namespace sluice
+}  // namespace sluice::policies

@@ -7,7 +7,7 @@
 #include "sluice/layout/page_layout.hpp"
 #include "sluice/policies/policy.hpp"
 
-namespace sluice {
+namespace sluice::policies {
 
 struct StepAccesses {
   std::vector<Access> initial;
@@ -18,10 +18,10 @@ struct StepAccesses {
 };
 
 // `traffic`: of the graph on the machine in question.
-StepAccesses step_accesses(const Graph& graph, const Liveness& liveness, const PageLayout& layout,
-                           const OpTraffic& traffic);
+StepAccesses step_accesses(const graph::Graph& graph, const graph::Liveness& liveness, const layout::PageLayout& layout,
+                           const profile::OpTraffic& traffic);
 
 // Hints first, then the op's own accesses.
-AccessCharge charge_op(Policy& policy, const StepAccesses& step, OpIndex op, Seconds now);
+AccessCharge charge_op(Policy& policy, const StepAccesses& step, graph::OpIndex op, Seconds now);
 
-}  // namespace sluice
+}  // namespace sluice::policies

@@ -2,7 +2,7 @@
 
 #include "sluice/policies/policy.hpp"
 
-namespace sluice {
+namespace sluice::policies {
 
 UnifiedMemory::UnifiedMemory(const PolicyMemory& memory, const PolicyTuning& tuning, Prefetching prefetching)
     : memory_(memory),
@@ -132,4 +132,4 @@ PolicyEntry um_prefetch_policy() {
                                Prefetching::kHints);
 }
 
-}  // namespace sluice
+}  // namespace sluice::policies

@@ -22,7 +22,7 @@
 
 #include "sluice/policies/pages.hpp"
 
-namespace sluice {
+namespace sluice::policies {
 
 enum class Prefetching { kNone, kHints };
 
@@ -64,4 +64,4 @@ class UnifiedMemory final : public Policy {
   std::int64_t prefetched_ = 0;
 };
 
-}  // namespace sluice
+}  // namespace sluice::policies

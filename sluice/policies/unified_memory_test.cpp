@@ -9,7 +9,7 @@
 
 #include "sluice/testing/random/seeded_random.hpp"
 
-namespace sluice {
+namespace sluice::policies {
 namespace {
 
 constexpr Bytes kFaultPage = 4 * kKiB;
@@ -152,4 +152,4 @@ TEST(UnifiedMemory, EvictsAsAReferenceLruDoes) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::policies

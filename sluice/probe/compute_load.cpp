@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace sluice {
+namespace sluice::probe {
 namespace {
 
 constexpr Seconds kTurn = 0.03;
@@ -42,4 +42,4 @@ void ComputeLoad::run_region() {
   kept_ = total;
 }
 
-}  // namespace sluice
+}  // namespace sluice::probe

@@ -10,7 +10,7 @@
 
 #include "sluice/base/time_of.hpp"
 
-namespace sluice {
+namespace sluice::probe {
 
 class ComputeLoad {
  public:
@@ -41,4 +41,4 @@ class ComputeLoad {
   volatile float kept_ = 0;  // so that nothing can be left out
 };
 
-}  // namespace sluice
+}  // namespace sluice::probe

@@ -4,21 +4,21 @@
 #include "sluice/kernels/cuda/context.hpp"
 #include "sluice/memory/arena.hpp"
 
-namespace sluice {
+namespace sluice::probe {
 
 class GpuLoad {
  public:
   // Reserves 192 MiB of device memory. Throws CudaFailure.
-  static Result<GpuLoad> make(const cuda::Context& context);
+  static Result<GpuLoad> make(const kernels::cuda::Context& context);
 
   // Puts `rounds` rounds on the context's stream, about 0.5 ms each on a GPU of 2022.
   void put(int rounds) const;
 
  private:
-  GpuLoad(const cuda::Context& context, Arena arena) : context_(&context), arena_(std::move(arena)) {}
+  GpuLoad(const kernels::cuda::Context& context, memory::Arena arena) : context_(&context), arena_(std::move(arena)) {}
 
-  const cuda::Context* context_;
-  Arena arena_;
+  const kernels::cuda::Context* context_;
+  memory::Arena arena_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::probe

@@ -9,13 +9,13 @@
 #include "sluice/kernels/cuda/context.hpp"
 #include "sluice/probe/gpu_load.hpp"
 
-namespace sluice {
+namespace sluice::probe {
 namespace {
 
-using cuda::check;
+using gpu::check;
 
 constexpr Bytes kCopied = 256 * kMiB;
-constexpr Bytes kSmallCopy = kBlockAlignment;
+constexpr Bytes kSmallCopy = memory::kBlockAlignment;
 constexpr int kCopies = 4;
 constexpr int kGpuRounds = 5;
 
@@ -70,7 +70,7 @@ constexpr int kLoadRounds = 80;
 // Seconds of the load, timed on its own stream.
 class TimedLoad {
  public:
-  TimedLoad(const cuda::Context& context, const GpuLoad& load) : context_(context), load_(load) {
+  TimedLoad(const kernels::cuda::Context& context, const GpuLoad& load) : context_(context), load_(load) {
     check(cudaEventCreate(&begin_), "making an event");
     check(cudaEventCreate(&end_), "making an event");
   }
@@ -93,13 +93,14 @@ class TimedLoad {
   }
 
  private:
-  const cuda::Context& context_;
+  const kernels::cuda::Context& context_;
   const GpuLoad& load_;
   cudaEvent_t begin_ = nullptr, end_ = nullptr;
 };
 
 // Into the device, and out of it.
-std::array<DirectionFigures, 2> measure_directions(const Arena& device, const Arena& host, const TimedLoad& load) {
+std::array<DirectionFigures, 2> measure_directions(const memory::Arena& device, const memory::Arena& host,
+                                                   const TimedLoad& load) {
   const std::array<CopyStream, 2> streams;
   std::byte* const device_half = device.data() + kCopied;
   std::byte* const host_half = host.data() + kCopied;
@@ -136,31 +137,31 @@ std::array<DirectionFigures, 2> measure_directions(const Arena& device, const Ar
 
 }  // namespace
 
-Status measure_gpu_links(Machine& machine, std::span<const LinkId> links) {
-  SLUICE_ASSIGN(const Arena device, map_device_arena(2 * kCopied, "probe"));
-  SLUICE_ASSIGN(const Arena host, map_pinned_arena(2 * kCopied, "probe"));
-  SLUICE_ASSIGN(const std::shared_ptr<cuda::Context> context, cuda::Context::get());
+Status measure_gpu_links(memory::Machine& machine, std::span<const memory::LinkId> links) {
+  SLUICE_ASSIGN(const memory::Arena device, gpu::map_device_arena(2 * kCopied, "probe"));
+  SLUICE_ASSIGN(const memory::Arena host, gpu::map_pinned_arena(2 * kCopied, "probe"));
+  SLUICE_ASSIGN(const std::shared_ptr<kernels::cuda::Context> context, kernels::cuda::Context::get());
   SLUICE_ASSIGN(const GpuLoad load, GpuLoad::make(*context));
   try {
     const TimedLoad timed(*context, load);
     const auto figures = measure_directions(device, host, timed);
-    for (const LinkId id : links) {
-      Link& link = machine.links[as_index(id)];
-      const DirectionFigures& measured = figures[link.to == kFastTier ? 0 : 1];
+    for (const memory::LinkId id : links) {
+      memory::Link& link = machine.links[as_index(id)];
+      const DirectionFigures& measured = figures[link.to == memory::kFastTier ? 0 : 1];
       link.bandwidth = measured.alone;
       link.shared_bandwidth = links.size() == 2 ? std::min(measured.alone, measured.shared) : 0;
       link.latency = measured.latency;
       link.interference = measured.lost_per_byte;
-      link.provenance = Provenance::kMeasured;
+      link.provenance = memory::Provenance::kMeasured;
     }
     return {};
-  } catch (const cuda::CudaFailure& failure) {
+  } catch (const gpu::CudaFailure& failure) {
     return Error{ErrorCode::kIo, std::string("measuring the GPU's links failed: ") + failure.what()};
   }
 }
 
-Status measure_gpu_memory(Tier& tier) {
-  SLUICE_ASSIGN(const Arena device, map_device_arena(2 * kCopied, "probe"));
+Status measure_gpu_memory(memory::Tier& tier) {
+  SLUICE_ASSIGN(const memory::Arena device, gpu::map_device_arena(2 * kCopied, "probe"));
   try {
     const CopyStream stream;
     std::vector<double> moved;
@@ -169,11 +170,11 @@ Status measure_gpu_memory(Tier& tier) {
       moved.push_back(2 * kCopies * static_cast<double>(kCopied) / stream.wait());
     }
     tier.read_bandwidth = tier.write_bandwidth = middle(moved);
-    tier.provenance = Provenance::kMeasured;
+    tier.provenance = memory::Provenance::kMeasured;
     return {};
-  } catch (const cuda::CudaFailure& failure) {
+  } catch (const gpu::CudaFailure& failure) {
     return Error{ErrorCode::kIo, std::string("measuring the GPU's memory failed: ") + failure.what()};
   }
 }
 
-}  // namespace sluice
+}  // namespace sluice::probe

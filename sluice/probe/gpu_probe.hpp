@@ -7,11 +7,11 @@
 #include "sluice/base/result.hpp"
 #include "sluice/memory/machine.hpp"
 
-namespace sluice {
+namespace sluice::probe {
 
 // The links between device and pinned memory, one or two of them. kUnsupported in builds without CUDA.
-Status measure_gpu_links(Machine& machine, std::span<const LinkId> links);
+Status measure_gpu_links(memory::Machine& machine, std::span<const memory::LinkId> links);
 // What a copy within the device reads and writes.
-Status measure_gpu_memory(Tier& tier);
+Status measure_gpu_memory(memory::Tier& tier);
 
-}  // namespace sluice
+}  // namespace sluice::probe

@@ -16,13 +16,13 @@
 #include "sluice/base/result.hpp"
 #include "sluice/memory/machine.hpp"
 
-namespace sluice {
+namespace sluice::probe {
 
 enum class ProbeLength { kFull, kShort };
 
-Status measure_links(Machine& machine, ProbeLength length = ProbeLength::kFull);
+Status measure_links(memory::Machine& machine, ProbeLength length = ProbeLength::kFull);
 
 // About how long that takes on an idle machine: by its tiers and links.
-Seconds usual_probe_seconds(const Machine& machine);
+Seconds usual_probe_seconds(const memory::Machine& machine);
 
-}  // namespace sluice
+}  // namespace sluice::probe

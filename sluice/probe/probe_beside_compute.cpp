@@ -15,7 +15,7 @@
 #include "sluice/probe/compute_load.hpp"
 #include "sluice/probe/probe_memory.hpp"
 
-namespace sluice {
+namespace sluice::probe {
 namespace {
 
 constexpr Seconds kPieceTime = 2e-3;  // of a lane at most: a load takes fifteen times as long, and whole pieces count
@@ -25,10 +25,10 @@ constexpr Seconds kPatience = 3;      // no round begins later: on a busy machin
 class Lane {
  public:
   // `held`: the bandwidth for which it is held, or 0.
-  Lane(std::unique_ptr<TransferEngine> engine, Bytes bytes, BytesPerSecond held)
-      : engine_(std::move(engine)), bytes_(bytes), piece_(std::min(ThrottledEngine::kPieceBytes, bytes)) {
+  Lane(std::unique_ptr<memory::TransferEngine> engine, Bytes bytes, BytesPerSecond held)
+      : engine_(std::move(engine)), bytes_(bytes), piece_(std::min(memory::ThrottledEngine::kPieceBytes, bytes)) {
     const auto in_time = static_cast<Bytes>(held * kPieceTime);
-    if (held > 0) piece_ = std::clamp(align_down(in_time, kBlockAlignment), kBlockAlignment, piece_);
+    if (held > 0) piece_ = std::clamp(align_down(in_time, memory::kBlockAlignment), memory::kBlockAlignment, piece_);
     engine_->expect_help(true);
     thread_ = std::jthread([this] { run(); });
     copying_.wait();
@@ -47,7 +47,7 @@ class Lane {
   void run() {
     allow_every_cpu();
     copying_.count_down();
-    std::vector<FinishedTransfer> finished;
+    std::vector<memory::FinishedTransfer> finished;
     for (Bytes at = 0; !stop_; at = at + 2 * piece_ <= bytes_ ? at + piece_ : 0) {
       engine_->submit(0, at, at, piece_);
       while (engine_->in_flight() > 0) engine_->wait(std::nullopt, finished);
@@ -55,7 +55,7 @@ class Lane {
     }
   }
 
-  std::unique_ptr<TransferEngine> engine_;
+  std::unique_ptr<memory::TransferEngine> engine_;
   Bytes bytes_;
   Bytes piece_;
   std::latch copying_{1};
@@ -81,22 +81,22 @@ class Copies {
 
   // The first half of both arenas is for copies inward, the second for those outward.
   Beside run_beside(ComputeLoad& load, unsigned directions) const {
-    const Bytes half = align_down(arenas_.from.bytes() / 2, kBlockAlignment);
+    const Bytes half = align_down(arenas_.from.bytes() / 2, memory::kBlockAlignment);
     std::byte* const slow = arenas_.from.data();
     std::byte* const fast = arenas_.to.data();
     std::unique_ptr<Lane> in, out;
     if ((directions & kInward) != 0) {
-      in = std::make_unique<Lane>(make_copy_engine(slow, fast, cached_copy, threads_, emulated_.inward), half,
-                                  emulated_.inward);
+      in = std::make_unique<Lane>(memory::make_copy_engine(slow, fast, memory::cached_copy, threads_, emulated_.inward),
+                                  half, emulated_.inward);
     }
     if ((directions & kOutward) != 0) {
       out = std::make_unique<Lane>(
-          make_copy_engine(fast + half, slow + half, streaming_copy, threads_, emulated_.outward), half,
+          memory::make_copy_engine(fast + half, slow + half, memory::streaming_copy, threads_, emulated_.outward), half,
           emulated_.outward);
     }
     const auto moved = [](const auto& lane) { return lane ? lane->moved() : 0; };
     const Beside before{0, moved(in), moved(out)};
-    const RunTogether together = on_compute_threads(threads_);
+    const RunTogether together = kernels::on_compute_threads(threads_);
     const Seconds seconds = load.seconds([&] {
       if (in) in->help(together);
       if (out) out->help(together);
@@ -136,7 +136,7 @@ struct LaneRounds {
 
 }  // namespace
 
-Result<CopyBesideCompute> measure_copy_beside_compute(const Tier& slow, const Tier& fast, int threads,
+Result<CopyBesideCompute> measure_copy_beside_compute(const memory::Tier& slow, const memory::Tier& fast, int threads,
                                                       const EmulatedCopies& emulated, int rounds) {
   SLUICE_ASSIGN(const ProbeArenas arenas, map_probe_arenas(slow, fast, threads));
   ComputeLoad load(threads);
@@ -145,7 +145,7 @@ Result<CopyBesideCompute> measure_copy_beside_compute(const Tier& slow, const Ti
   Seconds alone = load.seconds();
   const auto begin = Clock::now();
   for (int round = 0; round < rounds; ++round) {
-    if (round > 0 && Clock::now() - begin > to_duration(kPatience)) break;
+    if (round > 0 && Clock::now() - begin > memory::to_duration(kPatience)) break;
     alone = std::min(alone, load.seconds());
     const Beside in = copies.run_beside(load, kInward);
     inward.alone.push_back(in.bandwidth(in.in));
@@ -160,4 +160,4 @@ Result<CopyBesideCompute> measure_copy_beside_compute(const Tier& slow, const Ti
   return CopyBesideCompute{inward.figures(alone), outward.figures(alone)};
 }
 
-}  // namespace sluice
+}  // namespace sluice::probe

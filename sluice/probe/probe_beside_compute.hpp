@@ -12,7 +12,7 @@
 #include "sluice/base/units.hpp"
 #include "sluice/memory/machine.hpp"
 
-namespace sluice {
+namespace sluice::probe {
 
 struct LaneBesideCompute {
   BytesPerSecond alone = 0;   // payload, with no other lane at work
@@ -32,7 +32,7 @@ struct EmulatedCopies {
 };
 
 // Takes about a third of a second a round, and as much memory of each tier as measure_memory().
-Result<CopyBesideCompute> measure_copy_beside_compute(const Tier& slow, const Tier& fast, int threads,
+Result<CopyBesideCompute> measure_copy_beside_compute(const memory::Tier& slow, const memory::Tier& fast, int threads,
                                                       const EmulatedCopies& emulated, int rounds);
 
-}  // namespace sluice
+}  // namespace sluice::probe

@@ -11,7 +11,7 @@
 #include "sluice/probe/compute_load.hpp"
 #include "sluice/probe/probe_storage.hpp"
 
-namespace sluice {
+namespace sluice::probe {
 namespace {
 
 struct Requests {
@@ -61,7 +61,7 @@ Cost cost_of(Seconds large, Bytes large_bytes, Bytes requests, Seconds small, By
 
 class FileProbe {
  public:
-  FileProbe(const Machine& machine, const std::vector<LinkId>& links, const ProbeStorage& storage,
+  FileProbe(const memory::Machine& machine, const std::vector<memory::LinkId>& links, const ProbeStorage& storage,
             const FileProbing& how)
       : machine_(machine), links_(links), storage_(storage), how_(how), load_(machine.threads) {
     if (!how.thorough) requests_ = kUsualRequests;
@@ -183,12 +183,12 @@ class FileProbe {
     SLUICE_RETURN_IF_ERROR(run_alone());
     SLUICE_ASSIGN(const FileWindow large, run_steadily({link}, how_.most_windows_alone));
     SLUICE_ASSIGN(const Cost cost, cost_to_compute(link, large));
-    SLUICE_ASSIGN(const FileWindow tiny, run_transfers(link, kBlockAlignment, kTrial));
+    SLUICE_ASSIGN(const FileWindow tiny, run_transfers(link, memory::kBlockAlignment, kTrial));
     SLUICE_RETURN_IF_ERROR(run_alone());
     const Bytes bytes = fitting(kTransferBytes);
     const Seconds each = static_cast<double>(bytes) / large.rate(0);
     FileLinkFigures figures{.request_bytes = requests_.bytes, .queue_depth = requests_.queue_depth};
-    figures.latency = std::min(static_cast<double>(kBlockAlignment) / tiny.rate(0), each / 2);
+    figures.latency = std::min(static_cast<double>(memory::kBlockAlignment) / tiny.rate(0), each / 2);
     figures.alone = static_cast<double>(bytes) / (each - figures.latency);
     figures.shared = figures.alone * std::min(1.0, together / large.rate(0));
     figures.lost_per_byte = std::min(cost.per_byte, 1 / figures.alone);
@@ -217,8 +217,8 @@ class FileProbe {
     return lost * static_cast<double>(transfer_bytes) / window.moved.front();
   }
 
-  const Machine& machine_;
-  const std::vector<LinkId>& links_;
+  const memory::Machine& machine_;
+  const std::vector<memory::LinkId>& links_;
   const ProbeStorage& storage_;
   const FileProbing& how_;
   ComputeLoad load_;
@@ -228,10 +228,11 @@ class FileProbe {
 
 }  // namespace
 
-Result<std::vector<FileLinkFigures>> measure_file_links(const Machine& machine, const std::vector<LinkId>& links,
+Result<std::vector<FileLinkFigures>> measure_file_links(const memory::Machine& machine,
+                                                        const std::vector<memory::LinkId>& links,
                                                         const FileProbing& how) {
   SLUICE_ASSIGN(const ProbeStorage storage, ProbeStorage::open(machine, machine.link(links.front()), how.file_bytes));
   return FileProbe(machine, links, storage, how).measure();
 }
 
-}  // namespace sluice
+}  // namespace sluice::probe

@@ -24,7 +24,7 @@
 #include "sluice/base/result.hpp"
 #include "sluice/memory/machine.hpp"
 
-namespace sluice {
+namespace sluice::probe {
 
 struct FileLinkFigures {
   Bytes request_bytes = 0;
@@ -54,7 +54,8 @@ inline constexpr FileProbing kShortFileProbing{.file_bytes = 128 * kMiB,
                                                .most_windows_alone = 1};
 
 // By `links`: those between one file tier and one memory tier, one each way or only one of them. Throttles are ignored.
-Result<std::vector<FileLinkFigures>> measure_file_links(const Machine& machine, const std::vector<LinkId>& links,
+Result<std::vector<FileLinkFigures>> measure_file_links(const memory::Machine& machine,
+                                                        const std::vector<memory::LinkId>& links,
                                                         const FileProbing& how);
 
-}  // namespace sluice
+}  // namespace sluice::probe

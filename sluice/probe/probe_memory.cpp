@@ -10,7 +10,7 @@
 #include "sluice/base/time_of.hpp"
 #include "sluice/memory/transfer/tier_storage.hpp"
 
-namespace sluice {
+namespace sluice::probe {
 namespace {
 
 constexpr Bytes kProbedMemoryBytes = 128 * kMiB;  // of each arena: beyond the caches
@@ -40,32 +40,32 @@ std::uint64_t sum_words(const std::byte* data, Bytes bytes) {
 }
 
 // Tiers that are measured themselves may be small, and what is not there is refused.
-Bytes probed_bytes(const Tier& from, const Tier& to) {
+Bytes probed_bytes(const memory::Tier& from, const memory::Tier& to) {
   Bytes bytes = kProbedMemoryBytes;
-  for (const Tier* tier : {&from, &to}) {
-    if (tier->kind->figures == FiguresFrom::kTheTier)
-      bytes = std::min(bytes, align_down(tier->capacity / 4, kBlockAlignment));
+  for (const memory::Tier* tier : {&from, &to}) {
+    if (tier->kind->figures == memory::FiguresFrom::kTheTier)
+      bytes = std::min(bytes, align_down(tier->capacity / 4, memory::kBlockAlignment));
   }
   return bytes;
 }
 
 }  // namespace
 
-Result<ProbeArenas> map_probe_arenas(const Tier& from, const Tier& to, int threads) {
+Result<ProbeArenas> map_probe_arenas(const memory::Tier& from, const memory::Tier& to, int threads) {
   const Bytes bytes = probed_bytes(from, to);
   ProbeArenas arenas;
-  SLUICE_ASSIGN(arenas.from, map_tier_arena(from, bytes));
-  SLUICE_ASSIGN(arenas.to, map_tier_arena(to, bytes));
+  SLUICE_ASSIGN(arenas.from, memory::map_tier_arena(from, bytes));
+  SLUICE_ASSIGN(arenas.to, memory::map_tier_arena(to, bytes));
   arenas.from.prefault(threads);
   arenas.to.prefault(threads);
   return arenas;
 }
 
-Result<MemoryBandwidths> measure_memory(const Tier& tier, int threads) {
+Result<MemoryBandwidths> measure_memory(const memory::Tier& tier, int threads) {
   const Bytes bytes = probed_bytes(tier, tier);
-  SLUICE_ASSIGN(const Arena arena, map_tier_arena(tier, bytes));
+  SLUICE_ASSIGN(const memory::Arena arena, memory::map_tier_arena(tier, bytes));
   arena.prefault(threads);
-  const Bytes share = align_down(bytes / threads, kBlockAlignment);
+  const Bytes share = align_down(bytes / threads, memory::kBlockAlignment);
   std::vector<std::uint64_t> sums(static_cast<std::size_t>(threads));
   MemoryBandwidths measured;
   measured.read = best_bandwidth(share * threads, kMemoryRepetitions, [&] {
@@ -78,4 +78,4 @@ Result<MemoryBandwidths> measure_memory(const Tier& tier, int threads) {
   return measured;
 }
 
-}  // namespace sluice
+}  // namespace sluice::probe

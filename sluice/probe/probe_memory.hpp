@@ -9,21 +9,21 @@
 #include "sluice/memory/arena.hpp"
 #include "sluice/memory/machine.hpp"
 
-namespace sluice {
+namespace sluice::probe {
 
 struct MemoryBandwidths {
   BytesPerSecond read = 0;
   BytesPerSecond write = 0;
 };
 
-Result<MemoryBandwidths> measure_memory(const Tier& tier, int threads);
+Result<MemoryBandwidths> measure_memory(const memory::Tier& tier, int threads);
 
 // Equally large parts of two memory tiers (which may be the same), touched.
 struct ProbeArenas {
-  Arena from;
-  Arena to;
+  memory::Arena from;
+  memory::Arena to;
 };
 
-Result<ProbeArenas> map_probe_arenas(const Tier& from, const Tier& to, int threads);
+Result<ProbeArenas> map_probe_arenas(const memory::Tier& from, const memory::Tier& to, int threads);
 
-}  // namespace sluice
+}  // namespace sluice::probe

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-namespace sluice {
+namespace sluice::probe {
 namespace {
 
 constexpr Bytes kMemoryBytes = 128 * kMiB;  // beyond the caches
@@ -12,27 +12,27 @@ constexpr Bytes kWritePiece = 4 * kMiB;
 
 }  // namespace
 
-Result<ProbeStorage> ProbeStorage::open(const Machine& machine, const Link& link, Bytes file_bytes) {
+Result<ProbeStorage> ProbeStorage::open(const memory::Machine& machine, const memory::Link& link, Bytes file_bytes) {
   ProbeStorage storage;
   std::vector<Bytes> sizes(machine.tiers.size(), 0);
-  for (const TierId id : {link.from, link.to}) {
-    const Tier& tier = machine.tier(id);
+  for (const memory::TierId id : {link.from, link.to}) {
+    const memory::Tier& tier = machine.tier(id);
     const bool file = tier.kind->in_file;
     Bytes& size = sizes[static_cast<std::size_t>(id)];
     size = file ? file_bytes : kMemoryBytes;
-    if (tier.capacity > 0) size = align_down(std::min(size, tier.capacity), kBlockAlignment);
+    if (tier.capacity > 0) size = align_down(std::min(size, tier.capacity), memory::kBlockAlignment);
     (file ? storage.in_file_ : storage.in_memory_) = size;
     if (file) storage.file_tier_ = id;
   }
-  SLUICE_ASSIGN(storage.storages_, TierStorages::open(machine, sizes));
+  SLUICE_ASSIGN(storage.storages_, memory::TierStorages::open(machine, sizes));
   SLUICE_RETURN_IF_ERROR(storage.write_file_once());
   return storage;
 }
 
 StreamRoom ProbeStorage::room(int part, int parts) const {
   const auto cut = [&](Bytes bytes) {
-    const Bytes length = align_down(bytes / parts, kBlockAlignment);
-    if (length == 0) return Interval<Bytes>{0, kBlockAlignment};  // what is written has no meaning anyway
+    const Bytes length = align_down(bytes / parts, memory::kBlockAlignment);
+    if (length == 0) return Interval<Bytes>{0, memory::kBlockAlignment};  // what is written has no meaning anyway
     return Interval<Bytes>{part * length, (part + 1) * length};
   };
   return {cut(in_file_), cut(in_memory_)};
@@ -48,4 +48,4 @@ Status ProbeStorage::write_file_once() const {
   return {};
 }
 
-}  // namespace sluice
+}  // namespace sluice::probe

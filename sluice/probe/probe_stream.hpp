@@ -16,7 +16,7 @@
 #include "sluice/base/interval.hpp"
 #include "sluice/memory/transfer/engine_factory.hpp"
 
-namespace sluice {
+namespace sluice::probe {
 
 struct StreamPattern {
   Bytes transfer_bytes = 0;
@@ -33,8 +33,9 @@ struct StreamRoom {
 class ProbeStream {
  public:
   // Begins to stream. `storages` must outlive the stream and hold `room`, which must hold a transfer.
-  static Result<std::unique_ptr<ProbeStream>> start(Machine machine, LinkId link, const TierStorages& storages,
-                                                    StreamRoom room, StreamPattern pattern);
+  static Result<std::unique_ptr<ProbeStream>> start(memory::Machine machine, memory::LinkId link,
+                                                    const memory::TierStorages& storages, StreamRoom room,
+                                                    StreamPattern pattern);
   ~ProbeStream() { stop_ = true; }  // what is under way runs out
   ProbeStream(const ProbeStream&) = delete;
   ProbeStream& operator=(const ProbeStream&) = delete;
@@ -45,12 +46,12 @@ class ProbeStream {
   Status status() const { return failed_ ? status_ : Status{}; }
 
  private:
-  ProbeStream(std::unique_ptr<TransferEngine> engine, bool writes, StreamRoom room, StreamPattern pattern);
+  ProbeStream(std::unique_ptr<memory::TransferEngine> engine, bool writes, StreamRoom room, StreamPattern pattern);
   void run();
-  void submit(TransferId index);
-  void take(const std::vector<FinishedTransfer>& finished);
+  void submit(memory::TransferId index);
+  void take(const std::vector<memory::FinishedTransfer>& finished);
 
-  std::unique_ptr<TransferEngine> engine_;
+  std::unique_ptr<memory::TransferEngine> engine_;
   bool writes_ = false;
   StreamRoom room_;
   StreamPattern pattern_;
@@ -62,4 +63,4 @@ class ProbeStream {
   std::jthread thread_;  // ends before what it uses
 };
 
-}  // namespace sluice
+}  // namespace sluice::probe

@@ -8,20 +8,20 @@
 #include "sluice/memory/presets.hpp"
 #include "sluice/memory/processors.hpp"
 
-namespace sluice {
+namespace sluice::probe {
 namespace {
 
 TEST(Probe, MeasuresAFileTier) {
-  Machine machine = make_machine({.threads = 2, .spill_path = ::testing::TempDir()}).value();
+  memory::Machine machine = memory::make_machine({.threads = 2, .spill_path = ::testing::TempDir()}).value();
   const Status status = measure_links(machine);
   ASSERT_TRUE(status.ok()) << status.error().message;
-  EXPECT_EQ(machine.tier(kFastTier).provenance, Provenance::kMeasured);
-  EXPECT_GT(machine.tier(kFastTier).read_bandwidth, 1e8);  // sanitizers are slow
-  EXPECT_LT(machine.tier(kFastTier).read_bandwidth, 5e12);
-  for (const Link& link : machine.links) {
-    EXPECT_EQ(link.provenance, Provenance::kMeasured);
+  EXPECT_EQ(machine.tier(memory::kFastTier).provenance, memory::Provenance::kMeasured);
+  EXPECT_GT(machine.tier(memory::kFastTier).read_bandwidth, 1e8);  // sanitizers are slow
+  EXPECT_LT(machine.tier(memory::kFastTier).read_bandwidth, 5e12);
+  for (const memory::Link& link : machine.links) {
+    EXPECT_EQ(link.provenance, memory::Provenance::kMeasured);
     EXPECT_GT(link.bandwidth, 1e6);
-    EXPECT_LT(link.bandwidth, machine.tier(kFastTier).read_bandwidth * 10);
+    EXPECT_LT(link.bandwidth, machine.tier(memory::kFastTier).read_bandwidth * 10);
     EXPECT_GT(link.shared_bandwidth, 1e5);
     EXPECT_LE(link.shared_bandwidth, link.bandwidth);
     EXPECT_GT(link.latency, 1e-6);
@@ -35,15 +35,15 @@ TEST(Probe, MeasuresAFileTier) {
 }
 
 TEST(Probe, AShortLookSaysTheSameInLess) {
-  Machine machine = make_machine({.threads = 2, .spill_path = ::testing::TempDir()}).value();
-  Machine known = machine;
+  memory::Machine machine = memory::make_machine({.threads = 2, .spill_path = ::testing::TempDir()}).value();
+  memory::Machine known = machine;
   const auto begin = Clock::now();
   ASSERT_TRUE(measure_links(machine, ProbeLength::kShort).ok());
   const Seconds shortly = seconds_since(begin);
   ASSERT_TRUE(measure_links(known).ok());
   EXPECT_LT(2 * shortly, seconds_since(begin) - shortly);
   for (std::size_t id = 0; id < machine.links.size(); ++id) {
-    EXPECT_EQ(machine.links[id].provenance, Provenance::kMeasured);
+    EXPECT_EQ(machine.links[id].provenance, memory::Provenance::kMeasured);
     EXPECT_GT(machine.links[id].bandwidth, known.links[id].bandwidth / 8) << "a burst of a cache may be faster";
     EXPECT_LE(machine.links[id].shared_bandwidth, machine.links[id].bandwidth);
     EXPECT_GT(machine.links[id].latency, 1e-6);
@@ -52,47 +52,49 @@ TEST(Probe, AShortLookSaysTheSameInLess) {
 }
 
 TEST(Probe, TakesTheFileAndMemoryOfTheHostsOwnForTheFileAndDram) {
-  Machine machine =
-      make_machine({.slow = {{"pcie3", 16 * kMiB}, {"file", 16 * kMiB}}, .spill_path = ::testing::TempDir()}).value();
-  ASSERT_TRUE(add_processors({{"device", 1, {}}, {"host", 1, {"pcie3"}}}, machine).ok());
+  memory::Machine machine =
+      memory::make_machine({.slow = {{"pcie3", 16 * kMiB}, {"file", 16 * kMiB}}, .spill_path = ::testing::TempDir()})
+          .value();
+  ASSERT_TRUE(memory::add_processors({{"device", 1, {}}, {"host", 1, {"pcie3"}}}, machine).ok());
   ASSERT_TRUE(measure_links(machine).ok());
   for (const auto& [slow, fast] : {std::pair{machine.link_between(2, 1), machine.link_between(2, 0)},
                                    std::pair{machine.link_between(1, 2), machine.link_between(0, 2)}}) {
-    EXPECT_EQ(machine.link(*slow).provenance, Provenance::kMeasured);
+    EXPECT_EQ(machine.link(*slow).provenance, memory::Provenance::kMeasured);
     EXPECT_EQ(machine.link(*slow).bandwidth, machine.link(*fast).bandwidth);
     EXPECT_EQ(machine.link(*slow).request_interference, machine.link(*fast).request_interference);
   }
 }
 
 TEST(Probe, KeepsAThrottleThatTheDiskCanReach) {
-  Machine machine =
-      make_machine({.slow = {{"file", 16 * kMiB}}, .spill_path = ::testing::TempDir(), .link_bandwidth = 1e6}).value();
+  memory::Machine machine =
+      memory::make_machine({.slow = {{"file", 16 * kMiB}}, .spill_path = ::testing::TempDir(), .link_bandwidth = 1e6})
+          .value();
   ASSERT_TRUE(measure_links(machine).ok());
-  for (const Link& link : machine.links) {
+  for (const memory::Link& link : machine.links) {
     EXPECT_DOUBLE_EQ(link.bandwidth, 1e6);
     EXPECT_GT(link.shared_bandwidth, 9e5);  // 1 MB/s leaves any disk nearly all it has the other way
     EXPECT_LE(link.shared_bandwidth, link.bandwidth);
     EXPECT_TRUE(link.throttled);
-    EXPECT_EQ(link.provenance, Provenance::kEmulated);
+    EXPECT_EQ(link.provenance, memory::Provenance::kEmulated);
   }
 }
 
 TEST(Probe, LowersAThrottleThatTheHardwareCannotReach) {
-  Machine machine = make_machine({.slow = {{"optane"}}, .link_bandwidth = 1e15}).value();
-  const Tier before = machine.tier(1);
+  memory::Machine machine = memory::make_machine({.slow = {{"optane"}}, .link_bandwidth = 1e15}).value();
+  const memory::Tier before = machine.tier(1);
   ASSERT_TRUE(measure_links(machine).ok());
-  for (const Link& link : machine.links) {
+  for (const memory::Link& link : machine.links) {
     EXPECT_LT(link.bandwidth, 1e13);
   }
   EXPECT_DOUBLE_EQ(machine.tier(1).read_bandwidth, before.read_bandwidth);
-  EXPECT_EQ(machine.tier(1).provenance, Provenance::kEmulated);
+  EXPECT_EQ(machine.tier(1).provenance, memory::Provenance::kEmulated);
 }
 
 // Where lanes copy, they and compute slow each other down; by how much depends on who else is at work here.
 TEST(Probe, CopiesCostComputeSomething) {
-  Machine machine = make_machine({.threads = 2, .slow = {{"pmbd"}}}).value();
+  memory::Machine machine = memory::make_machine({.threads = 2, .slow = {{"pmbd"}}}).value();
   ASSERT_TRUE(measure_links(machine).ok());
-  for (const Link& link : machine.links) {
+  for (const memory::Link& link : machine.links) {
     EXPECT_GT(link.bandwidth, 1e6);
     EXPECT_GT(link.shared_bandwidth, 0);
     EXPECT_LE(link.shared_bandwidth, link.bandwidth);
@@ -103,65 +105,68 @@ TEST(Probe, CopiesCostComputeSomething) {
 
 // The time of one large piece is longer than the load beside which it is copied.
 TEST(Probe, MeasuresAVerySlowEmulatedMemory) {
-  Machine machine = make_machine({.threads = 1, .slow = {{"optane"}}, .link_bandwidth = 2e7}).value();
+  memory::Machine machine = memory::make_machine({.threads = 1, .slow = {{"optane"}}, .link_bandwidth = 2e7}).value();
   ASSERT_TRUE(measure_links(machine).ok());
-  for (const Link& link : machine.links) {
+  for (const memory::Link& link : machine.links) {
     EXPECT_GT(link.bandwidth, 1e7);
     EXPECT_LE(link.bandwidth, 2e7);
   }
 }
 
 TEST(Probe, AThrottleLeavesTheOtherDirectionItsShare) {
-  Machine machine = make_machine({.threads = 1, .slow = {{"pcie3"}}, .link_bandwidth = 1e6}).value();
+  memory::Machine machine = memory::make_machine({.threads = 1, .slow = {{"pcie3"}}, .link_bandwidth = 1e6}).value();
   ASSERT_TRUE(measure_links(machine).ok());
-  for (const Link& link : machine.links) {
+  for (const memory::Link& link : machine.links) {
     EXPECT_DOUBLE_EQ(link.bandwidth, 1e6);
     EXPECT_GT(link.shared_bandwidth, 9e5);
   }
 }
 
 TEST(Probe, SmallTierIsMeasuredWithinItsCapacity) {
-  Machine machine = make_machine({.slow = {{"file", kMiB}}, .spill_path = ::testing::TempDir()}).value();
+  memory::Machine machine =
+      memory::make_machine({.slow = {{"file", kMiB}}, .spill_path = ::testing::TempDir()}).value();
   const Status status = measure_links(machine);
   ASSERT_TRUE(status.ok()) << status.error().message;
-  EXPECT_EQ(machine.links[0].provenance, Provenance::kMeasured);
+  EXPECT_EQ(machine.links[0].provenance, memory::Provenance::kMeasured);
 }
 
 // Two tiers of one node are as good as two nodes here: each has figures of its own.
 TEST(Probe, MeasuresMemoryNodesUnlessFirmwareSpeaks) {
-  const auto topology = read_numa_topology();
+  const auto topology = memory::read_numa_topology();
   if (!topology.ok()) GTEST_SKIP() << topology.error().message;
   const int node = topology->with_memory().front();
-  Machine machine;
-  machine.tiers = {{.name = "fast", .kind = TierKind::kNuma, .capacity = 64 * kMiB, .node = node},
-                   {.name = "slow", .kind = TierKind::kNuma, .capacity = 16 * kMiB, .read_bandwidth = 1, .node = node}};
-  machine.tiers[1].provenance = Provenance::kFirmware;
+  memory::Machine machine;
+  machine.tiers = {
+      {.name = "fast", .kind = memory::TierKind::kNuma, .capacity = 64 * kMiB, .node = node},
+      {.name = "slow", .kind = memory::TierKind::kNuma, .capacity = 16 * kMiB, .read_bandwidth = 1, .node = node}};
+  machine.tiers[1].provenance = memory::Provenance::kFirmware;
   machine.links = {{.from = 1, .to = 0, .latency = 2e-7}, {.from = 0, .to = 1, .latency = 2e-7}};
   const Status status = measure_links(machine);
   ASSERT_TRUE(status.ok()) << status.error().message;
-  EXPECT_EQ(machine.tiers[0].provenance, Provenance::kMeasured);
+  EXPECT_EQ(machine.tiers[0].provenance, memory::Provenance::kMeasured);
   EXPECT_GT(machine.tiers[0].read_bandwidth, 1e8);
   EXPECT_GT(machine.tiers[0].write_bandwidth, 1e8);
-  EXPECT_EQ(machine.tiers[1].provenance, Provenance::kFirmware);
+  EXPECT_EQ(machine.tiers[1].provenance, memory::Provenance::kFirmware);
   EXPECT_EQ(machine.tiers[1].read_bandwidth, 1);
-  for (const Link& link : machine.links) {
-    EXPECT_EQ(link.provenance, Provenance::kMeasured);
+  for (const memory::Link& link : machine.links) {
+    EXPECT_EQ(link.provenance, memory::Provenance::kMeasured);
     EXPECT_GT(link.bandwidth, 1e7);
     EXPECT_EQ(link.latency, 2e-7);
   }
 }
 
 TEST(Probe, ALinkWithoutALinkBackSharesNothing) {
-  Machine machine = make_machine({.slow = {{"file", 16 * kMiB}}, .spill_path = ::testing::TempDir()}).value();
+  memory::Machine machine =
+      memory::make_machine({.slow = {{"file", 16 * kMiB}}, .spill_path = ::testing::TempDir()}).value();
   machine.links.pop_back();
   const Status status = measure_links(machine);
   ASSERT_TRUE(status.ok()) << status.error().message;
-  EXPECT_EQ(machine.links[0].provenance, Provenance::kMeasured);
+  EXPECT_EQ(machine.links[0].provenance, memory::Provenance::kMeasured);
   EXPECT_EQ(machine.links[0].shared_bandwidth, 0);
 }
 
 TEST(Probe, PathThatCannotBeWrittenIsAnError) {
-  Machine machine = make_machine({.spill_path = "/proc"}).value();
+  memory::Machine machine = memory::make_machine({.spill_path = "/proc"}).value();
   machine.tiers[1].capacity = kGiB;
   const Status status = measure_links(machine);
   ASSERT_FALSE(status.ok());
@@ -169,4 +174,4 @@ TEST(Probe, PathThatCannotBeWrittenIsAnError) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::probe

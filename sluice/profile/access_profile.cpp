@@ -2,11 +2,11 @@
 
 #include "sluice/base/check.hpp"
 
-namespace sluice {
+namespace sluice::profile {
 
-IdVector<TensorId, TensorAccesses> accesses_by_tensor(const Graph& graph, const AccessProfile& profile) {
+IdVector<graph::TensorId, TensorAccesses> accesses_by_tensor(const graph::Graph& graph, const AccessProfile& profile) {
   SLUICE_CHECK(profile.graph_fingerprint == graph.fingerprint(), "an access profile of another graph");
-  IdVector<TensorId, TensorAccesses> result(graph.tensors().size());
+  IdVector<graph::TensorId, TensorAccesses> result(graph.tensors().size());
   for (const std::vector<TensorTouches>& operands : profile.ops) {
     for (const TensorTouches& touches : operands) {
       TensorAccesses& sum = result[touches.tensor];
@@ -14,7 +14,7 @@ IdVector<TensorId, TensorAccesses> accesses_by_tensor(const Graph& graph, const 
       sum.writes += touches.writes;
     }
   }
-  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
+  for (graph::TensorId id = 0; id < graph.tensor_count(); ++id) {
     TensorAccesses& sum = result[id];
     const Bytes pages = (graph.tensor(id).bytes + kPageBytes - 1) / kPageBytes;
     if (pages > 0) sum.per_page = static_cast<double>(sum.reads + sum.writes) / static_cast<double>(pages);
@@ -22,4 +22,4 @@ IdVector<TensorId, TensorAccesses> accesses_by_tensor(const Graph& graph, const 
   return result;
 }
 
-}  // namespace sluice
+}  // namespace sluice::profile

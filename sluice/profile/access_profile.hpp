@@ -16,12 +16,12 @@
 #include "sluice/graph/graph.hpp"
 #include "sluice/memory/machine.hpp"
 
-namespace sluice {
+namespace sluice::profile {
 
 inline constexpr Bytes kPageBytes = 4 * kKiB;
 
 struct TensorTouches {
-  TensorId tensor = -1;
+  graph::TensorId tensor = -1;
   std::int64_t reads = 0;  // in pages
   std::int64_t writes = 0;
   bool operator==(const TensorTouches&) const = default;
@@ -29,14 +29,14 @@ struct TensorTouches {
 
 struct AccessProfile {
   std::string graph_fingerprint;
-  std::string compute_fingerprint;                    // of the Machine it was measured on
-  std::string method;                                 // "page protection", "hardware sampling"
-  Bytes tlb_reach = 0;                                // of the software TLB, or of the machine's when sampled
-  Bytes largest_chunk = kPageBytes;                   // no tensor was tracked in larger chunks
-  IdVector<OpIndex, std::vector<TensorTouches>> ops;  // one entry per distinct operand, inputs first
-  Seconds normal_step = 0;                            // the same step without tracking
+  std::string compute_fingerprint;                           // of the Machine it was measured on
+  std::string method;                                        // "page protection", "hardware sampling"
+  Bytes tlb_reach = 0;                                       // of the software TLB, or of the machine's when sampled
+  Bytes largest_chunk = kPageBytes;                          // no tensor was tracked in larger chunks
+  IdVector<graph::OpIndex, std::vector<TensorTouches>> ops;  // one entry per distinct operand, inputs first
+  Seconds normal_step = 0;                                   // the same step without tracking
   Seconds profiled_step = 0;
-  Provenance provenance = Provenance::kMeasured;
+  memory::Provenance provenance = memory::Provenance::kMeasured;
   std::vector<std::string> notes;  // what makes the counts less than they seem: a debugger, a sanitizer
 };
 
@@ -47,6 +47,6 @@ struct TensorAccesses {
 };
 
 // By TensorId.
-IdVector<TensorId, TensorAccesses> accesses_by_tensor(const Graph& graph, const AccessProfile& profile);
+IdVector<graph::TensorId, TensorAccesses> accesses_by_tensor(const graph::Graph& graph, const AccessProfile& profile);
 
-}  // namespace sluice
+}  // namespace sluice::profile

@@ -11,7 +11,7 @@
 #include "sluice/base/json_reader.hpp"
 #include "sluice/graph/liveness.hpp"
 
-namespace sluice {
+namespace sluice::profile {
 namespace {
 
 using nlohmann::json;
@@ -28,7 +28,7 @@ json touches_to_json(const AccessProfile& profile) {
   return ops;
 }
 
-Result<TensorTouches> read_touches(const JsonReader& reader, const std::vector<TensorId>& operands) {
+Result<TensorTouches> read_touches(const JsonReader& reader, const std::vector<graph::TensorId>& operands) {
   std::vector<std::int64_t> entry;
   SLUICE_RETURN_IF_ERROR(reader.read(entry));
   if (entry.size() != 3) return reader.error("expected [tensor, reads, writes]");
@@ -36,16 +36,17 @@ Result<TensorTouches> read_touches(const JsonReader& reader, const std::vector<T
     return reader.error("a count of a tensor that its op does not use");
   }
   if (entry[1] < 0 || entry[2] < 0) return reader.error("a count below 0");
-  return TensorTouches{static_cast<TensorId>(entry[0]), entry[1], entry[2]};
+  return TensorTouches{static_cast<graph::TensorId>(entry[0]), entry[1], entry[2]};
 }
 
-Status read_ops(const JsonReader& document, const Graph& graph, AccessProfile& profile) {
+Status read_ops(const JsonReader& document, const graph::Graph& graph, AccessProfile& profile) {
   SLUICE_ASSIGN(const std::vector<JsonReader> ops, document.list("ops"));
   if (ops.size() != graph.ops().size()) {
     return document.error("ops", fmt::format("{} ops where the graph has {}", ops.size(), graph.op_count()));
   }
   for (const JsonReader& op : ops) {
-    const std::vector<TensorId> operands = distinct_operands(graph.op(static_cast<OpIndex>(profile.ops.size())));
+    const std::vector<graph::TensorId> operands =
+        graph::distinct_operands(graph.op(static_cast<graph::OpIndex>(profile.ops.size())));
     auto& touches = profile.ops.emplace_back();
     SLUICE_ASSIGN(const std::vector<JsonReader> entries, op.elements());
     for (const JsonReader& entry : entries) {
@@ -56,7 +57,7 @@ Status read_ops(const JsonReader& document, const Graph& graph, AccessProfile& p
   return {};
 }
 
-Status read_counts(const JsonReader& document, const Graph& graph, AccessProfile& profile) {
+Status read_counts(const JsonReader& document, const graph::Graph& graph, AccessProfile& profile) {
   SLUICE_RETURN_IF_ERROR(document.read("method", profile.method));
   SLUICE_RETURN_IF_ERROR(document.read("tlb_reach", profile.tlb_reach));
   SLUICE_RETURN_IF_ERROR(document.read("largest_chunk", profile.largest_chunk));
@@ -131,8 +132,8 @@ Status write_access_profile(const std::filesystem::path& path, const AccessProfi
   return write_file(path, access_profile_to_json(profile).dump(1) + "\n");
 }
 
-Result<AccessProfile> read_access_profile(const std::filesystem::path& path, const Graph& graph,
-                                          const Machine& machine) {
+Result<AccessProfile> read_access_profile(const std::filesystem::path& path, const graph::Graph& graph,
+                                          const memory::Machine& machine) {
   SLUICE_ASSIGN(const json whole, read_json_file(path));
   SLUICE_RETURN_IF_ERROR(named(path, check_document(JsonReader(whole))));
   const std::optional<JsonReader> document = counts_in(JsonReader(whole));
@@ -151,4 +152,4 @@ Result<AccessProfile> read_access_profile(const std::filesystem::path& path, con
   return profile;
 }
 
-}  // namespace sluice
+}  // namespace sluice::profile

@@ -15,7 +15,7 @@
 #include "sluice/base/result.hpp"
 #include "sluice/profile/access_profile.hpp"
 
-namespace sluice {
+namespace sluice::profile {
 
 nlohmann::json access_profile_to_json(const AccessProfile& profile);
 Status write_access_profile(const std::filesystem::path& path, const AccessProfile& profile);
@@ -23,7 +23,7 @@ Status write_access_profile(const std::filesystem::path& path, const AccessProfi
 // The profile of this graph on this machine, from a file of its own, a saved profile or the JSON result of `sluice
 // profile`. kIo for a file that cannot be read, kBadInput for one that is damaged or has no access counts, kMismatch
 // for one of another graph or machine, saying which.
-Result<AccessProfile> read_access_profile(const std::filesystem::path& path, const Graph& graph,
-                                          const Machine& machine);
+Result<AccessProfile> read_access_profile(const std::filesystem::path& path, const graph::Graph& graph,
+                                          const memory::Machine& machine);
 
-}  // namespace sluice
+}  // namespace sluice::profile

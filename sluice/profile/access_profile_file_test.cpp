@@ -7,7 +7,7 @@
 #include <fstream>
 #include <functional>
 
-namespace sluice {
+namespace sluice::profile {
 namespace {
 
 using nlohmann::json;
@@ -17,14 +17,14 @@ struct Fixture {
   Fixture()
       : path(std::filesystem::temp_directory_path() / ("sluice-access-" + std::to_string(::getpid())) / "a.json") {
     for (const char* name : {"x", "y"}) {
-      Tensor tensor;
+      graph::Tensor tensor;
       tensor.name = name;
       tensor.shape = {5000};
       graph.add_tensor(tensor);
     }
     for (const auto& [inputs, outputs] :
-         {std::pair<std::vector<TensorId>, std::vector<TensorId>>{{}, {0}}, {{0}, {1}}}) {
-      Op op;
+         {std::pair<std::vector<graph::TensorId>, std::vector<graph::TensorId>>{{}, {0}}, {{0}, {1}}}) {
+      graph::Op op;
       op.name = "op" + std::to_string(graph.op_count());
       op.inputs = inputs;
       op.outputs = outputs;
@@ -52,8 +52,8 @@ struct Fixture {
   }
 
   std::filesystem::path path;
-  Graph graph;
-  Machine machine;
+  graph::Graph graph;
+  memory::Machine machine;
   AccessProfile profile;
 };
 
@@ -157,4 +157,4 @@ TEST(AccessesByTensor, AddUpOverOps) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::profile

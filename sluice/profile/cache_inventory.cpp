@@ -9,7 +9,7 @@
 #include "sluice/base/parse.hpp"
 #include "sluice/profile/profile_cache.hpp"
 
-namespace sluice {
+namespace sluice::profile {
 namespace {
 
 // Keys are written in alphabetical order, so the version is at the end: no need to read megabytes of times.
@@ -75,4 +75,4 @@ CacheInventory read_cache_inventory(const std::filesystem::path& folder, const s
   return inventory;
 }
 
-}  // namespace sluice
+}  // namespace sluice::profile

@@ -7,7 +7,7 @@
 
 #include "sluice/base/units.hpp"
 
-namespace sluice {
+namespace sluice::profile {
 
 struct CachedProfile {
   std::filesystem::path path;
@@ -31,4 +31,4 @@ struct CacheInventory {
 // `fingerprints`: those of this machine, one for each number of threads (Machine::compute_fingerprint()).
 CacheInventory read_cache_inventory(const std::filesystem::path& folder, const std::vector<std::string>& fingerprints);
 
-}  // namespace sluice
+}  // namespace sluice::profile

@@ -7,7 +7,7 @@
 
 #include "sluice/profile/profile_cache.hpp"
 
-namespace sluice {
+namespace sluice::profile {
 namespace {
 
 class CacheInventoryTest : public ::testing::Test {
@@ -65,4 +65,4 @@ TEST_F(CacheInventoryTest, AFolderThatIsNotThereCouldBeMade) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::profile

@@ -4,19 +4,19 @@
 
 #include "sluice/graph/access_pattern.hpp"
 
-namespace sluice {
+namespace sluice::profile {
 namespace {
 
-bool contains(const std::vector<TensorId>& tensors, TensorId id) {
+bool contains(const std::vector<graph::TensorId>& tensors, graph::TensorId id) {
   return std::ranges::find(tensors, id) != tensors.end();
 }
 
-std::vector<CacheUse> uses_of(const Graph& graph, const Liveness& liveness, OpIndex index) {
+std::vector<CacheUse> uses_of(const graph::Graph& graph, const graph::Liveness& liveness, graph::OpIndex index) {
   std::vector<CacheUse> uses;
-  const Op& op = graph.op(index);
-  for (const TensorId id : distinct_operands(op)) {
-    const AccessPattern pattern = access_pattern(graph, op, id);
-    const bool persistent = is_persistent(graph.tensor(id).role);
+  const graph::Op& op = graph.op(index);
+  for (const graph::TensorId id : graph::distinct_operands(op)) {
+    const graph::AccessPattern pattern = graph::access_pattern(graph, op, id);
+    const bool persistent = graph::is_persistent(graph.tensor(id).role);
     const auto& all = liveness.uses[static_cast<std::size_t>(id)];
     uses.push_back({.tensor = id,
                     .bytes = pattern.touched,
@@ -39,10 +39,10 @@ MemoryTraffic& MemoryTraffic::operator+=(const MemoryTraffic& other) {
   return *this;
 }
 
-CacheModel::CacheModel(Bytes capacity, TensorId tensors)
+CacheModel::CacheModel(Bytes capacity, graph::TensorId tensors)
     : capacity_(static_cast<double>(capacity)), by_tensor_(static_cast<std::size_t>(tensors), entries_.end()) {}
 
-CacheModel::Entry& CacheModel::entry_of(TensorId tensor) {
+CacheModel::Entry& CacheModel::entry_of(graph::TensorId tensor) {
   const auto index = static_cast<std::size_t>(tensor);
   if (index >= by_tensor_.size()) by_tensor_.resize(index + 1, entries_.end());
   auto& place = by_tensor_[index];
@@ -131,20 +131,20 @@ void CacheModel::push_out() {
   }
 }
 
-OpTraffic::OpTraffic(const Graph& graph, Bytes cache_bytes) {
+OpTraffic::OpTraffic(const graph::Graph& graph, Bytes cache_bytes) {
   constexpr int kSteps = 3;  // one to fill the cache, the one that counts, and one that pushes out what that one wrote
-  const Liveness liveness = analyze_liveness(graph);
+  const graph::Liveness liveness = graph::analyze_liveness(graph);
   CacheModel cache(cache_bytes, graph.tensor_count());
   std::vector<std::size_t> records;
   for (int step = 0; step < kSteps; ++step) {
-    for (OpIndex op = 0; op < graph.op_count(); ++op) {
+    for (graph::OpIndex op = 0; op < graph.op_count(); ++op) {
       const std::size_t record = cache.run(uses_of(graph, liveness, op));
       if (step == 1) records.push_back(record);
     }
   }
-  for (OpIndex op = 0; op < graph.op_count(); ++op) {
+  for (graph::OpIndex op = 0; op < graph.op_count(); ++op) {
     first_.push_back(traffic_.size());
-    const std::size_t operands = distinct_operands(graph.op(op)).size();
+    const std::size_t operands = graph::distinct_operands(graph.op(op)).size();
     for (std::size_t i = 0; i < operands; ++i) {
       traffic_.push_back(cache.traffic(records[static_cast<std::size_t>(op)] + i));
     }
@@ -152,17 +152,17 @@ OpTraffic::OpTraffic(const Graph& graph, Bytes cache_bytes) {
   first_.push_back(traffic_.size());
 }
 
-std::span<const MemoryTraffic> OpTraffic::of(OpIndex op) const {
+std::span<const MemoryTraffic> OpTraffic::of(graph::OpIndex op) const {
   const auto index = static_cast<std::size_t>(op);
   return std::span(traffic_).subspan(first_.at(index), first_.at(index + 1) - first_.at(index));
 }
 
-MemoryTraffic OpTraffic::in_tier(const Graph& graph, OpIndex op, std::span<const TierId> operand_tiers,
-                                 TierId tier) const {
-  const Op& instruction = graph.op(op);
+MemoryTraffic OpTraffic::in_tier(const graph::Graph& graph, graph::OpIndex op,
+                                 std::span<const memory::TierId> operand_tiers, memory::TierId tier) const {
+  const graph::Op& instruction = graph.op(op);
   SLUICE_CHECK(operand_tiers.size() == instruction.inputs.size() + instruction.outputs.size(),
                "one tier per operand of " + instruction.name);
-  const std::vector<TensorId> distinct = distinct_operands(instruction);
+  const std::vector<graph::TensorId> distinct = graph::distinct_operands(instruction);
   const std::span<const MemoryTraffic> traffic = of(op);
   MemoryTraffic sum;
   for (std::size_t i = 0; i < distinct.size(); ++i) {
@@ -176,4 +176,4 @@ MemoryTraffic OpTraffic::in_tier(const Graph& graph, OpIndex op, std::span<const
   return sum;
 }
 
-}  // namespace sluice
+}  // namespace sluice::profile

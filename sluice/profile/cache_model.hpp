@@ -23,7 +23,7 @@
 #include "sluice/graph/liveness.hpp"
 #include "sluice/memory/machine.hpp"
 
-namespace sluice {
+namespace sluice::profile {
 
 // Between the caches and main memory, for one op's use of one or several operands.
 struct MemoryTraffic {
@@ -36,7 +36,7 @@ struct MemoryTraffic {
 
 // One op's use of one distinct operand.
 struct CacheUse {
-  TensorId tensor = 0;
+  graph::TensorId tensor = 0;
   Bytes bytes = 0;  // that the op touches
   bool reads = false;
   bool writes = false;
@@ -48,7 +48,7 @@ struct CacheUse {
 
 class CacheModel {
  public:
-  explicit CacheModel(Bytes capacity, TensorId tensors = 0);
+  explicit CacheModel(Bytes capacity, graph::TensorId tensors = 0);
 
   // Runs the uses of one op. Their traffic is in one record each, from the returned record on; what they wrote is added
   // when it leaves the cache.
@@ -57,7 +57,7 @@ class CacheModel {
 
  private:
   struct Entry {
-    TensorId tensor = 0;
+    graph::TensorId tensor = 0;
     double held = 0;   // bytes
     double dirty = 0;  // of these: newer than memory
     std::size_t writer = 0;
@@ -65,7 +65,7 @@ class CacheModel {
   };
   using Entries = std::list<Entry>;  // last used first
 
-  Entry& entry_of(TensorId tensor);
+  Entry& entry_of(graph::TensorId tensor);
   void take_dead_lines(Entry& entry, double bytes);
   void keep(Entry& entry, double bytes);
   void use(const CacheUse& use, double stays);
@@ -80,16 +80,17 @@ class CacheModel {
 // The traffic of every op of a step in the middle of training, for the machine's cache_bytes. O(operands).
 class OpTraffic {
  public:
-  OpTraffic(const Graph& graph, Bytes cache_bytes);
+  OpTraffic(const graph::Graph& graph, Bytes cache_bytes);
 
   // By distinct operand (liveness.hpp).
-  std::span<const MemoryTraffic> of(OpIndex op) const;
+  std::span<const MemoryTraffic> of(graph::OpIndex op) const;
   // Of the operands that `operand_tiers` (inputs, then outputs) puts in `tier`.
-  MemoryTraffic in_tier(const Graph& graph, OpIndex op, std::span<const TierId> operand_tiers, TierId tier) const;
+  MemoryTraffic in_tier(const graph::Graph& graph, graph::OpIndex op, std::span<const memory::TierId> operand_tiers,
+                        memory::TierId tier) const;
 
  private:
   std::vector<std::size_t> first_;  // by OpIndex, and one more: into traffic_
   std::vector<MemoryTraffic> traffic_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::profile

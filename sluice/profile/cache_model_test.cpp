@@ -8,11 +8,11 @@
 #include "sluice/testing/random/random_graph.hpp"
 #include "sluice/testing/tiny_step.hpp"
 
-namespace sluice {
+namespace sluice::profile {
 namespace {
 
-CacheUse read(TensorId tensor, Bytes bytes) { return {.tensor = tensor, .bytes = bytes, .reads = true}; }
-CacheUse write(TensorId tensor, Bytes bytes) { return {.tensor = tensor, .bytes = bytes, .writes = true}; }
+CacheUse read(graph::TensorId tensor, Bytes bytes) { return {.tensor = tensor, .bytes = bytes, .reads = true}; }
+CacheUse write(graph::TensorId tensor, Bytes bytes) { return {.tensor = tensor, .bytes = bytes, .writes = true}; }
 
 TEST(CacheModel, FetchesWhatItDoesNotHold) {
   CacheModel cache(1000);
@@ -81,10 +81,10 @@ TEST(CacheModel, ANewTensorTakesTheLinesOfADeadOne) {
 TEST(OpTraffic, WithoutCachesEveryOperandPasses) {
   const testing::TinyStep step = testing::tiny_step();
   const OpTraffic traffic(step.graph, 0);
-  const MemoryTraffic all = traffic.in_tier(step.graph, 3, std::vector<TierId>{1, 1, 1}, 1);  // x, n -> loss
+  const MemoryTraffic all = traffic.in_tier(step.graph, 3, std::vector<memory::TierId>{1, 1, 1}, 1);  // x, n -> loss
   EXPECT_DOUBLE_EQ(all.read, 8000 + 4096 + 4);
   EXPECT_DOUBLE_EQ(all.written, 4);
-  const MemoryTraffic in_place = traffic.in_tier(step.graph, 4, std::vector<TierId>{1, 0, 1}, 1);  // w, x -> w
+  const MemoryTraffic in_place = traffic.in_tier(step.graph, 4, std::vector<memory::TierId>{1, 0, 1}, 1);  // w, x -> w
   EXPECT_DOUBLE_EQ(in_place.read, 4096) << "once, though it is input and output";
   EXPECT_DOUBLE_EQ(in_place.written, 4096);
 }
@@ -92,7 +92,7 @@ TEST(OpTraffic, WithoutCachesEveryOperandPasses) {
 TEST(OpTraffic, IsNoneWhereAllFits) {
   const testing::TinyStep step = testing::tiny_step();
   const OpTraffic traffic(step.graph, kMiB);
-  for (OpIndex op = 0; op < step.graph.op_count(); ++op) {
+  for (graph::OpIndex op = 0; op < step.graph.op_count(); ++op) {
     for (const MemoryTraffic& each : traffic.of(op)) EXPECT_EQ(each, MemoryTraffic{});
   }
 }
@@ -100,12 +100,12 @@ TEST(OpTraffic, IsNoneWhereAllFits) {
 // A larger cache never lets more bytes of a step pass.
 TEST(OpTraffic, FallsWithTheCache) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    const Graph graph = testing::random_graph(seed);
+    const graph::Graph graph = testing::random_graph(seed);
     double before = 1e300;
     for (Bytes cache = 0; cache <= 64 * kMiB; cache = cache * 4 + 64 * kKiB) {
       const OpTraffic traffic(graph, cache);
       MemoryTraffic step;
-      for (OpIndex op = 0; op < graph.op_count(); ++op) {
+      for (graph::OpIndex op = 0; op < graph.op_count(); ++op) {
         for (const MemoryTraffic& each : traffic.of(op)) step += each;
       }
       EXPECT_GE(step.read, 0);
@@ -117,4 +117,4 @@ TEST(OpTraffic, FallsWithTheCache) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::profile

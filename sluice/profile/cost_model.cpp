@@ -3,23 +3,23 @@
 #include <algorithm>
 #include <array>
 
-namespace sluice {
+namespace sluice::profile {
 namespace {
 
 // A bandwidth of 0 means that nobody measured or gave it: its bytes are then taken to cost nothing.
 Seconds seconds_per_byte(BytesPerSecond bandwidth) { return bandwidth > 0 ? 1 / bandwidth : 0; }
 
-MemorySeconds seconds_in(const Graph& graph, const Machine& machine, const OpTraffic& traffic, OpIndex op,
-                         std::span<const TierId> operand_tiers, TierId tier) {
-  return memory_seconds(machine.tier(tier), machine.tier(kFastTier), machine.threads_of(graph.op(op).processor),
+MemorySeconds seconds_in(const graph::Graph& graph, const memory::Machine& machine, const OpTraffic& traffic,
+                         graph::OpIndex op, std::span<const memory::TierId> operand_tiers, memory::TierId tier) {
+  return memory_seconds(machine.tier(tier), machine.tier(memory::kFastTier), machine.threads_of(graph.op(op).processor),
                         traffic.in_tier(graph, op, operand_tiers, tier));
 }
 
 // But for those that are the processor's own.
-std::vector<TierId> slow_tiers_among(const Machine& machine, ProcessorId processor,
-                                     std::span<const TierId> operand_tiers) {
-  std::vector<TierId> tiers;
-  for (TierId tier = kFastTier + 1; tier < static_cast<TierId>(machine.tiers.size()); ++tier) {
+std::vector<memory::TierId> slow_tiers_among(const memory::Machine& machine, ProcessorId processor,
+                                             std::span<const memory::TierId> operand_tiers) {
+  std::vector<memory::TierId> tiers;
+  for (memory::TierId tier = memory::kFastTier + 1; tier < static_cast<memory::TierId>(machine.tiers.size()); ++tier) {
     const bool used = std::ranges::find(operand_tiers, tier) != operand_tiers.end();
     if (used && !machine.owns(processor, tier)) tiers.push_back(tier);
   }
@@ -28,24 +28,24 @@ std::vector<TierId> slow_tiers_among(const Machine& machine, ProcessorId process
 
 }  // namespace
 
-MemorySeconds emulated_seconds(const Graph& graph, const Machine& machine, const OpTraffic& traffic, OpIndex op,
-                               std::span<const TierId> operand_tiers) {
+MemorySeconds emulated_seconds(const graph::Graph& graph, const memory::Machine& machine, const OpTraffic& traffic,
+                               graph::OpIndex op, std::span<const memory::TierId> operand_tiers) {
   MemorySeconds sum;
-  for (const TierId tier : slow_tiers_among(machine, graph.op(op).processor, operand_tiers)) {
+  for (const memory::TierId tier : slow_tiers_among(machine, graph.op(op).processor, operand_tiers)) {
     if (machine.tier(tier).emulated()) sum += seconds_in(graph, machine, traffic, op, operand_tiers, tier);
   }
   return sum;
 }
 
-CostModel::CostModel(const Graph& graph, const Profile& profile, const Machine& machine)
+CostModel::CostModel(const graph::Graph& graph, const Profile& profile, const memory::Machine& machine)
     : CostModel(graph, profile, machine, std::make_shared<const OpTraffic>(graph, machine.cache_bytes)) {}
 
-CostModel CostModel::with(const Profile& profile, const Machine& machine) const {
+CostModel CostModel::with(const Profile& profile, const memory::Machine& machine) const {
   SLUICE_CHECK(machine.cache_bytes == machine_.cache_bytes, "traffic is of caches of one size");
   return {graph_, profile, machine, traffic_};
 }
 
-CostModel::CostModel(const Graph& graph, const Profile& profile, const Machine& machine,
+CostModel::CostModel(const graph::Graph& graph, const Profile& profile, const memory::Machine& machine,
                      std::shared_ptr<const OpTraffic> traffic)
     : graph_(graph),
       machine_(machine),
@@ -60,10 +60,10 @@ CostModel::CostModel(const Graph& graph, const Profile& profile, const Machine& 
   }
 }
 
-Seconds CostModel::op_seconds(OpIndex op, std::span<const TierId> operand_tiers) const {
+Seconds CostModel::op_seconds(graph::OpIndex op, std::span<const memory::TierId> operand_tiers) const {
   Seconds measured = op_seconds(op);
   MemorySeconds modelled;
-  for (const TierId tier : slow_tiers_among(machine_, graph_.op(op).processor, operand_tiers)) {
+  for (const memory::TierId tier : slow_tiers_among(machine_, graph_.op(op).processor, operand_tiers)) {
     const std::optional<Seconds> extra = measured_extra(tier, op, operand_tiers);
     measured += extra.value_or(0);
     if (!extra || machine_.tier(tier).emulated()) {
@@ -73,78 +73,79 @@ Seconds CostModel::op_seconds(OpIndex op, std::span<const TierId> operand_tiers)
   return op_seconds_with(std::max(op_seconds(op), measured), modelled);
 }
 
-std::optional<Seconds> CostModel::measured_extra(TierId tier, OpIndex op, std::span<const TierId> operand_tiers) const {
+std::optional<Seconds> CostModel::measured_extra(memory::TierId tier, graph::OpIndex op,
+                                                 std::span<const memory::TierId> operand_tiers) const {
   const OpConfigurations* measured = configurations(op, tier);
   if (measured == nullptr) return std::nullopt;
   return extra_seconds(*measured, operands_in(graph_.op(op), operand_tiers, tier));
 }
 
-const OpConfigurations* CostModel::configurations(OpIndex op, TierId tier) const {
+const OpConfigurations* CostModel::configurations(graph::OpIndex op, memory::TierId tier) const {
   const PlacementTimes* times = placements_[static_cast<std::size_t>(tier)].get();
   return times == nullptr ? nullptr : times->of(op);
 }
 
-bool CostModel::is_measured(OpIndex op, TierId tier) const {
+bool CostModel::is_measured(graph::OpIndex op, memory::TierId tier) const {
   return configurations(op, tier) != nullptr && !machine_.tier(tier).emulated();
 }
 
-double CostModel::interference(LinkId link) const {
+double CostModel::interference(memory::LinkId link) const {
   return machine_.link(link).interference * machine_.link(link).bandwidth;
 }
 
-std::optional<LinkId> CostModel::shares_with(LinkId link) const {
+std::optional<memory::LinkId> CostModel::shares_with(memory::LinkId link) const {
   return shared_speed(link) < 1 ? machine_.link_back(link) : std::nullopt;
 }
 
-double CostModel::shared_speed(LinkId link) const {
-  const Link& path = machine_.link(link);
+double CostModel::shared_speed(memory::LinkId link) const {
+  const memory::Link& path = machine_.link(link);
   if (path.bandwidth <= 0 || path.shared_bandwidth <= 0) return 1;
   return std::min(1.0, path.shared_bandwidth / path.bandwidth);
 }
 
-Seconds CostModel::transfer_seconds(LinkId link, Bytes bytes) const {
-  const Link& path = machine_.link(link);
+Seconds CostModel::transfer_seconds(memory::LinkId link, Bytes bytes) const {
+  const memory::Link& path = machine_.link(link);
   return path.latency + static_cast<Seconds>(bytes) * seconds_per_byte(path.bandwidth);
 }
 
 Bytes CostModel::moved_bytes(const Load& load) const {
-  if (load.encoding == Encoding::kNone || encodings_ == nullptr) return load.bytes;
+  if (load.encoding == memory::Encoding::kNone || encodings_ == nullptr) return load.bytes;
   const Bytes encoded = encodings_->encoded_bytes.at(static_cast<std::size_t>(load.tensor));
   return encoded > 0 ? std::min(encoded, load.bytes) : load.bytes;
 }
 
-Seconds CostModel::coding_seconds(LinkId link, const Load& load) const {
-  if (load.encoding == Encoding::kNone || encodings_ == nullptr) return 0;
+Seconds CostModel::coding_seconds(memory::LinkId link, const Load& load) const {
+  if (load.encoding == memory::Encoding::kNone || encodings_ == nullptr) return 0;
   const CoderSpeed& coder = encodings_->speed(load.encoding);
-  const BytesPerSecond speed = machine_.link(link).from == kFastTier ? coder.encode : coder.decode;
+  const BytesPerSecond speed = machine_.link(link).from == memory::kFastTier ? coder.encode : coder.decode;
   return static_cast<Seconds>(load.bytes) * seconds_per_byte(speed);
 }
 
-Seconds CostModel::transfer_seconds(LinkId link, const Load& load) const {
+Seconds CostModel::transfer_seconds(memory::LinkId link, const Load& load) const {
   return transfer_seconds(link, moved_bytes(load)) + coding_seconds(link, load);
 }
 
-Seconds CostModel::request_seconds(LinkId link, Bytes bytes) const {
-  const Link& path = machine_.link(link);
+Seconds CostModel::request_seconds(memory::LinkId link, Bytes bytes) const {
+  const memory::Link& path = machine_.link(link);
   const Bytes requests = (bytes + path.request_bytes - 1) / path.request_bytes;
   return static_cast<Seconds>(requests) * path.request_interference;
 }
 
-double CostModel::interference(LinkId link, const Load& load) const {
+double CostModel::interference(memory::LinkId link, const Load& load) const {
   const Bytes moved = moved_bytes(load);
   const Seconds more = coding_seconds(link, load) + request_seconds(link, moved);
   if (more <= 0) return interference(link);
   return (interference(link) * transfer_seconds(link, moved) + more) / transfer_seconds(link, load);
 }
 
-bool CostModel::worth_encoding(LinkId outward, LinkId inward, const Load& load) const {
+bool CostModel::worth_encoding(memory::LinkId outward, memory::LinkId inward, const Load& load) const {
   if (encodings_ == nullptr) return false;
   const CoderSpeed& coder = encodings_->speed(load.encoding);
   if (coder.encode <= 0 || coder.decode <= 0) return false;
-  const Load as_it_is{load.tensor, load.bytes, Encoding::kNone};
-  return std::ranges::all_of(std::array{outward, inward}, [&](LinkId link) {
+  const Load as_it_is{load.tensor, load.bytes, memory::Encoding::kNone};
+  return std::ranges::all_of(std::array{outward, inward}, [&](memory::LinkId link) {
     return transfer_seconds(link, load) < transfer_seconds(link, as_it_is);
   });
 }
 
-}  // namespace sluice
+}  // namespace sluice::profile

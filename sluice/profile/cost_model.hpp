@@ -20,91 +20,92 @@
 #include "sluice/profile/memory_time.hpp"
 #include "sluice/profile/profile.hpp"
 
-namespace sluice {
+namespace sluice::profile {
 
 // However many bytes go by, an op gets this share of the time.
 inline constexpr double kLeastComputeSpeed = 0.05;
 
 // What the executor emulates for op `op`, whose operands are where `operand_tiers` (inputs then outputs, as in Plan)
 // says: the waits for emulated tiers. A tier of real memory adds nothing: it is as slow as it is.
-MemorySeconds emulated_seconds(const Graph& graph, const Machine& machine, const OpTraffic& traffic, OpIndex op,
-                               std::span<const TierId> operand_tiers);
+MemorySeconds emulated_seconds(const graph::Graph& graph, const memory::Machine& machine, const OpTraffic& traffic,
+                               graph::OpIndex op, std::span<const memory::TierId> operand_tiers);
 
 // What a transfer carries.
 struct Load {
-  TensorId tensor = 0;
+  graph::TensorId tensor = 0;
   Bytes bytes = 0;  // as they are
-  Encoding encoding = Encoding::kNone;
+  memory::Encoding encoding = memory::Encoding::kNone;
 };
 
 class CostModel {
  public:
   // `graph` and `machine` must outlive the model; `profile` must have one time per op of `graph`.
-  CostModel(const Graph& graph, const Profile& profile, const Machine& machine);
+  CostModel(const graph::Graph& graph, const Profile& profile, const memory::Machine& machine);
 
   // The same graph's with other times, and links of other speeds: a tenth of the work, as the traffic stays what it is.
-  CostModel with(const Profile& profile, const Machine& machine) const;
+  CostModel with(const Profile& profile, const memory::Machine& machine) const;
 
   // Op time with every operand in the fast tier.
-  Seconds op_seconds(OpIndex op) const { return op_seconds_[static_cast<std::size_t>(op)]; }
+  Seconds op_seconds(graph::OpIndex op) const { return op_seconds_[static_cast<std::size_t>(op)]; }
 
   // Of all ops, one after the other.
   Seconds compute_seconds() const { return std::accumulate(op_seconds_.begin(), op_seconds_.end(), Seconds{0}); }
 
   // Op time with operands where `operand_tiers` says; never less than in the fast tier.
-  Seconds op_seconds(OpIndex op, std::span<const TierId> operand_tiers) const;
+  Seconds op_seconds(graph::OpIndex op, std::span<const memory::TierId> operand_tiers) const;
 
   const OpTraffic& traffic() const { return *traffic_; }
 
   // Whether measurements say what the op takes with operands in that tier, instead of memory_time.hpp.
-  bool is_measured(OpIndex op, TierId tier) const;
+  bool is_measured(graph::OpIndex op, memory::TierId tier) const;
 
-  Seconds transfer_seconds(LinkId link, Bytes bytes) const;  // while the link has its device to itself
+  Seconds transfer_seconds(memory::LinkId link, Bytes bytes) const;  // while the link has its device to itself
 
   // The same of a tensor that lies encoded at the link's slow end. The lane's thread packs or unpacks while other
   // chunks are under way; what it takes is added in full, because it takes it from the compute threads.
-  Seconds transfer_seconds(LinkId link, const Load& load) const;
+  Seconds transfer_seconds(memory::LinkId link, const Load& load) const;
 
   // What the link really moves of it. As it is where the profile does not know better.
   Bytes moved_bytes(const Load& load) const;
 
   // Whether encoding the tensor on its way there and back saves more time of the links than it takes of the processor.
   // Never where the profile has no figures, nor on a link that is faster than the encoder.
-  bool worth_encoding(LinkId outward, LinkId inward, const Load& load) const;
+  bool worth_encoding(memory::LinkId outward, memory::LinkId inward, const Load& load) const;
 
   // The link back, if the two slow each other down while both are busy (Link::shared_bandwidth), and the share of its
   // own speed at which `link` then goes: above 0, at most 1.
-  std::optional<LinkId> shares_with(LinkId link) const;
-  double shared_speed(LinkId link) const;
+  std::optional<memory::LinkId> shares_with(memory::LinkId link) const;
+  double shared_speed(memory::LinkId link) const;
 
   // Compute time lost while the link carries data, per second of its time at full speed (Link::interference x
   // bandwidth).
-  double interference(LinkId link) const;
+  double interference(memory::LinkId link) const;
   // The same while it carries this: each request takes its part, and packing and unpacking are lost in full.
-  double interference(LinkId link, const Load& load) const;
+  double interference(memory::LinkId link, const Load& load) const;
 
  private:
-  CostModel(const Graph& graph, const Profile& profile, const Machine& machine,
+  CostModel(const graph::Graph& graph, const Profile& profile, const memory::Machine& machine,
             std::shared_ptr<const OpTraffic> traffic);
 
   // Nothing where the op was not measured.
-  const OpConfigurations* configurations(OpIndex op, TierId tier) const;
+  const OpConfigurations* configurations(graph::OpIndex op, memory::TierId tier) const;
 
   // How much longer op `op` was measured to take because of its operands in slow tier `tier`; nothing if it was not
   // measured.
-  std::optional<Seconds> measured_extra(TierId tier, OpIndex op, std::span<const TierId> operand_tiers) const;
+  std::optional<Seconds> measured_extra(memory::TierId tier, graph::OpIndex op,
+                                        std::span<const memory::TierId> operand_tiers) const;
 
-  Seconds request_seconds(LinkId link, Bytes bytes) const;  // of compute, for all requests of a transfer
+  Seconds request_seconds(memory::LinkId link, Bytes bytes) const;  // of compute, for all requests of a transfer
 
   // The processor's part of a transfer.
-  Seconds coding_seconds(LinkId link, const Load& load) const;
+  Seconds coding_seconds(memory::LinkId link, const Load& load) const;
 
-  const Graph& graph_;
-  const Machine& machine_;
+  const graph::Graph& graph_;
+  const memory::Machine& machine_;
   std::shared_ptr<const EncodingFigures> encodings_;
   std::shared_ptr<const OpTraffic> traffic_;
   std::vector<Seconds> op_seconds_;
   std::vector<std::shared_ptr<const PlacementTimes>> placements_;  // by TierId, nullptr where nothing was measured
 };
 
-}  // namespace sluice
+}  // namespace sluice::profile

@@ -5,7 +5,7 @@
 
 #include "sluice/base/json_reader.hpp"
 
-namespace sluice {
+namespace sluice::profile {
 
 void to_json(nlohmann::json& json, const CoderSpeed& speed) {
   json = {{"encode_bytes_per_second", speed.encode}, {"decode_bytes_per_second", speed.decode}};
@@ -30,4 +30,4 @@ Status read_json(const JsonReader& reader, EncodingFigures& figures) {
   return below ? Status(reader.error("encoded_bytes", "below 0")) : Status();
 }
 
-}  // namespace sluice
+}  // namespace sluice::profile

@@ -10,8 +10,10 @@
 #include "sluice/graph/encoding.hpp"
 
 namespace sluice {
-
 class JsonReader;
+}  // namespace sluice
+
+namespace sluice::profile {
 
 // Of one encoding: bytes of the tensor as it is, by one thread; 0: not measured.
 struct CoderSpeed {
@@ -27,7 +29,9 @@ struct EncodingFigures {
   CoderSpeed zero_value;
   CoderSpeed narrow;
 
-  const CoderSpeed& speed(Encoding encoding) const { return encoding == Encoding::kNarrow ? narrow : zero_value; }
+  const CoderSpeed& speed(memory::Encoding encoding) const {
+    return encoding == memory::Encoding::kNarrow ? narrow : zero_value;
+  }
   bool operator==(const EncodingFigures&) const = default;
 };
 
@@ -36,4 +40,4 @@ void to_json(nlohmann::json& json, const EncodingFigures& figures);
 // kBadInput for what cannot be a measurement, such as negative bytes.
 Status read_json(const JsonReader& reader, EncodingFigures& figures);
 
-}  // namespace sluice
+}  // namespace sluice::profile

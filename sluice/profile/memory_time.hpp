@@ -21,7 +21,7 @@
 #include "sluice/memory/machine.hpp"
 #include "sluice/profile/cache_model.hpp"
 
-namespace sluice {
+namespace sluice::profile {
 
 inline constexpr Bytes kCacheLine = 64;
 inline constexpr int kReadsInFlight = 10;  // of one core: its line fill buffers (Skylake: 10 to 12)
@@ -36,9 +36,10 @@ struct MemorySeconds {
 
 // For `traffic` in `slow` instead of `fast`. A bandwidth of 0 means that nobody measured or gave it: its bytes are then
 // taken to cost nothing.
-MemorySeconds memory_seconds(const Tier& slow, const Tier& fast, int threads, const MemoryTraffic& traffic);
+MemorySeconds memory_seconds(const memory::Tier& slow, const memory::Tier& fast, int threads,
+                             const MemoryTraffic& traffic);
 
 // The op's time, given its time with everything in fast memory. Never less than that.
 Seconds op_seconds_with(Seconds in_fast, const MemorySeconds& slow);
 
-}  // namespace sluice
+}  // namespace sluice::profile

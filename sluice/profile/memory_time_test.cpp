@@ -2,11 +2,12 @@
 
 #include <gtest/gtest.h>
 
-namespace sluice {
+namespace sluice::profile {
 namespace {
 
-const Tier kFast{.name = "fast", .read_bandwidth = 100, .write_bandwidth = 100, .latency = 1};
-const Tier kEmulated{.name = "slow", .read_bandwidth = 10, .write_bandwidth = 20, .granule = 256, .latency = 50};
+const memory::Tier kFast{.name = "fast", .read_bandwidth = 100, .write_bandwidth = 100, .latency = 1};
+const memory::Tier kEmulated{
+    .name = "slow", .read_bandwidth = 10, .write_bandwidth = 20, .granule = 256, .latency = 50};
 
 TEST(MemoryTime, ReadsAndWritesGoAtTheirOwnBandwidths) {
   const MemorySeconds seconds = memory_seconds(kEmulated, kFast, 1, {.read = 1000, .written = 400});
@@ -19,7 +20,7 @@ TEST(MemoryTime, ScatteredReadsWaitAsManyAtATimeAsTheCoresCan) {
 }
 
 TEST(MemoryTime, WritesThatCostNoMoreThanInFastMemoryCostNothing) {
-  const Tier like_fast{.name = "like", .read_bandwidth = 100, .write_bandwidth = 200};
+  const memory::Tier like_fast{.name = "like", .read_bandwidth = 100, .write_bandwidth = 200};
   EXPECT_EQ(memory_seconds(like_fast, kFast, 1, {.written = 400}).writing, 0);
 }
 
@@ -34,4 +35,4 @@ TEST(MemoryTime, ReadingHidesBehindTheOpAndWritingDoesNot) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::profile

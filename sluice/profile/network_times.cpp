@@ -3,32 +3,32 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/graph/op_traits.hpp"
 
-namespace sluice {
+namespace sluice::profile {
 namespace {
 
-void add_seconds(const Graph& graph, BytesPerSecond bandwidth, IdVector<OpIndex, Seconds>& seconds) {
+void add_seconds(const graph::Graph& graph, BytesPerSecond bandwidth, IdVector<graph::OpIndex, Seconds>& seconds) {
   if (seconds.empty()) return;
-  for (OpIndex op = 0; op < graph.op_count(); ++op) {
+  for (graph::OpIndex op = 0; op < graph.op_count(); ++op) {
     seconds[op] += static_cast<double>(bytes_to_ranks(graph, graph.op(op))) / bandwidth;
   }
 }
 
 }  // namespace
 
-Bytes bytes_to_ranks(const Graph& graph, const Op& op) {
-  if (op.kind != OpKind::kReduceScatter && op.kind != OpKind::kAllGather) return 0;
-  const Tensor& whole = graph.tensor(op.kind == OpKind::kReduceScatter ? op.inputs[0] : op.outputs[0]);
-  const Bytes bytes = element_count(whole.shape) * size_of(whole.dtype);
+Bytes bytes_to_ranks(const graph::Graph& graph, const graph::Op& op) {
+  if (op.kind != graph::OpKind::kReduceScatter && op.kind != graph::OpKind::kAllGather) return 0;
+  const graph::Tensor& whole = graph.tensor(op.kind == graph::OpKind::kReduceScatter ? op.inputs[0] : op.outputs[0]);
+  const Bytes bytes = graph::element_count(whole.shape) * size_of(whole.dtype);
   return bytes * (op.attributes.size - 1) / op.attributes.size;
 }
 
-Bytes bytes_to_ranks(const Graph& graph) {
+Bytes bytes_to_ranks(const graph::Graph& graph) {
   Bytes bytes = 0;
-  for (const Op& op : graph.ops()) bytes += bytes_to_ranks(graph, op);
+  for (const graph::Op& op : graph.ops()) bytes += bytes_to_ranks(graph, op);
   return bytes;
 }
 
-void add_network_seconds(const Graph& graph, BytesPerSecond bandwidth, Profile& profile) {
+void add_network_seconds(const graph::Graph& graph, BytesPerSecond bandwidth, Profile& profile) {
   add_seconds(graph, bandwidth, profile.op_seconds);
   add_seconds(graph, bandwidth, profile.cold_seconds);
   for (auto& [choice, times] : profile.choices) {
@@ -39,4 +39,4 @@ void add_network_seconds(const Graph& graph, BytesPerSecond bandwidth, Profile& 
   }
 }
 
-}  // namespace sluice
+}  // namespace sluice::profile

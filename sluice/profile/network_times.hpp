@@ -6,13 +6,13 @@
 
 #include "sluice/profile/profile.hpp"
 
-namespace sluice {
+namespace sluice::profile {
 
 // Bytes that a rank sends to others in the op; 0 for ops that wait for nobody.
-Bytes bytes_to_ranks(const Graph& graph, const Op& op);
-Bytes bytes_to_ranks(const Graph& graph);  // in a step
+Bytes bytes_to_ranks(const graph::Graph& graph, const graph::Op& op);
+Bytes bytes_to_ranks(const graph::Graph& graph);  // in a step
 
 // Of every processor.
-void add_network_seconds(const Graph& graph, BytesPerSecond bandwidth, Profile& profile);
+void add_network_seconds(const graph::Graph& graph, BytesPerSecond bandwidth, Profile& profile);
 
-}  // namespace sluice
+}  // namespace sluice::profile

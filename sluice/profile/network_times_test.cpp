@@ -2,29 +2,34 @@
 
 #include <gtest/gtest.h>
 
-namespace sluice {
+namespace sluice::profile {
 namespace {
 
 // A gradient of 1000 elements in bf16 whose parts four ranks add up, and a parameter in fp32 that they put together.
-Graph step_of_four() {
-  Graph graph;
+graph::Graph step_of_four() {
+  graph::Graph graph;
   graph.layers = {"layer"};
-  const TensorId dw = graph.add_tensor({.name = "dw", .shape = {1000}, .dtype = DType::kBF16, .role = Role::kGradient});
-  const TensorId part =
-      graph.add_tensor({.name = "part", .shape = {250}, .dtype = DType::kBF16, .role = Role::kGradient});
-  const TensorId own = graph.add_tensor({.name = "own", .shape = {250}, .role = Role::kGradient});
-  const TensorId w = graph.add_tensor({.name = "w", .shape = {1000}, .role = Role::kParameter});
-  Attributes four;
+  const graph::TensorId dw =
+      graph.add_tensor({.name = "dw", .shape = {1000}, .dtype = graph::DType::kBF16, .role = graph::Role::kGradient});
+  const graph::TensorId part =
+      graph.add_tensor({.name = "part", .shape = {250}, .dtype = graph::DType::kBF16, .role = graph::Role::kGradient});
+  const graph::TensorId own = graph.add_tensor({.name = "own", .shape = {250}, .role = graph::Role::kGradient});
+  const graph::TensorId w = graph.add_tensor({.name = "w", .shape = {1000}, .role = graph::Role::kParameter});
+  graph::Attributes four;
   four.size = 4;
+  graph.add_op({.name = "scatter",
+                .kind = graph::OpKind::kReduceScatter,
+                .attributes = four,
+                .inputs = {dw},
+                .outputs = {part}});
+  graph.add_op({.name = "cast", .kind = graph::OpKind::kCast, .inputs = {part}, .outputs = {own}});
   graph.add_op(
-      {.name = "scatter", .kind = OpKind::kReduceScatter, .attributes = four, .inputs = {dw}, .outputs = {part}});
-  graph.add_op({.name = "cast", .kind = OpKind::kCast, .inputs = {part}, .outputs = {own}});
-  graph.add_op({.name = "gather", .kind = OpKind::kAllGather, .attributes = four, .inputs = {own}, .outputs = {w}});
+      {.name = "gather", .kind = graph::OpKind::kAllGather, .attributes = four, .inputs = {own}, .outputs = {w}});
   return graph;
 }
 
 TEST(NetworkTimes, ARankSendsAllPartsButItsOwn) {
-  const Graph graph = step_of_four();
+  const graph::Graph graph = step_of_four();
   EXPECT_EQ(bytes_to_ranks(graph, graph.op(0)), 2000 * 3 / 4);
   EXPECT_EQ(bytes_to_ranks(graph, graph.op(1)), 0);
   EXPECT_EQ(bytes_to_ranks(graph, graph.op(2)), 4000 * 3 / 4);
@@ -32,7 +37,7 @@ TEST(NetworkTimes, ARankSendsAllPartsButItsOwn) {
 }
 
 TEST(NetworkTimes, AreAddedOnEveryProcessor) {
-  const Graph graph = step_of_four();
+  const graph::Graph graph = step_of_four();
   Profile profile;
   profile.op_seconds.assign(graph.ops().size(), 1.0);
   profile.choices[{0, 1}] = std::make_shared<const OpTimes>(OpTimes{profile.op_seconds, {}});
@@ -46,4 +51,4 @@ TEST(NetworkTimes, AreAddedOnEveryProcessor) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::profile

@@ -6,7 +6,7 @@
 
 #include "sluice/graph/summary.hpp"
 
-namespace sluice {
+namespace sluice::profile {
 namespace {
 
 constexpr std::size_t kNeighbours = 2;
@@ -25,22 +25,23 @@ double times_as_much(const OpWork& work, const OpWork& than) {
 std::string_view kind_in(std::string_view signature) { return signature.substr(0, signature.find(' ')); }
 
 // Of those, only counts of elements matter.
-bool is_dense(OpKind kind) {
-  return kind == OpKind::kDense || kind == OpKind::kDenseBackwardData || kind == OpKind::kDenseBackwardWeights;
+bool is_dense(graph::OpKind kind) {
+  return kind == graph::OpKind::kDense || kind == graph::OpKind::kDenseBackwardData ||
+         kind == graph::OpKind::kDenseBackwardWeights;
 }
 
 }  // namespace
 
-OpWork work_of(const Graph& graph, const Op& op) {
+OpWork work_of(const graph::Graph& graph, const graph::Op& op) {
   OpWork work;
   if (op.views.empty() || is_dense(op.kind)) work.flops = flops(graph, op);
   for (const auto* operands : {&op.inputs, &op.outputs}) {
-    for (const TensorId id : *operands) work.bytes += static_cast<double>(graph.tensor(id).bytes);
+    for (const graph::TensorId id : *operands) work.bytes += static_cast<double>(graph.tensor(id).bytes);
   }
   return work;
 }
 
-OpEstimator::OpEstimator(const Machine& machine, const std::map<std::string, OpMeasurement>& ops) {
+OpEstimator::OpEstimator(const memory::Machine& machine, const std::map<std::string, OpMeasurement>& ops) {
   std::vector<Known> all;
   for (const auto& [signature, measured] : ops) {
     if (measured.work.bytes <= 0) continue;
@@ -50,7 +51,7 @@ OpEstimator::OpEstimator(const Machine& machine, const std::map<std::string, OpM
   roof_ = roof_of(machine, all);
 }
 
-OpEstimator::Roof OpEstimator::roof_of(const Machine& machine, const std::vector<Known>& all) {
+OpEstimator::Roof OpEstimator::roof_of(const memory::Machine& machine, const std::vector<Known>& all) {
   Known computing, moving;
   for (const Known& each : all) {
     Known& sum = each.work.flops > 0 ? computing : moving;
@@ -58,14 +59,14 @@ OpEstimator::Roof OpEstimator::roof_of(const Machine& machine, const std::vector
     sum.work.bytes += each.work.bytes;
     sum.seconds += each.seconds;
   }
-  const BytesPerSecond bandwidth = machine.tier(kFastTier).read_bandwidth;
+  const BytesPerSecond bandwidth = machine.tier(memory::kFastTier).read_bandwidth;
   Roof roof{kAssumedFlops * machine.threads, bandwidth > 0 ? bandwidth : kAssumedBandwidth};
   if (computing.seconds > 0) roof.flops = computing.work.flops / computing.seconds;
   if (moving.seconds > 0) roof.bandwidth = moving.work.bytes / moving.seconds;
   return roof;
 }
 
-Seconds OpEstimator::seconds(OpKind kind, const OpWork& work) const {
+Seconds OpEstimator::seconds(graph::OpKind kind, const OpWork& work) const {
   const auto found = by_kind_.find(to_string(kind));
   if (found == by_kind_.end()) {
     return std::max(work.flops / roof_.flops, work.bytes / roof_.bandwidth);
@@ -90,8 +91,8 @@ struct KnownOp {
   bool sound = false, in_steps = false;
 };
 
-KnownOp known_op(const Graph& graph, const Op& op, const std::string& signature, const ProfileCache& cache,
-                 const OpEstimator& estimator) {
+KnownOp known_op(const graph::Graph& graph, const graph::Op& op, const std::string& signature,
+                 const ProfileCache& cache, const OpEstimator& estimator) {
   const std::optional<OpMeasurement> known = cache.find_op(signature);
   if (!known) return {.warm = estimator.seconds(op.kind, work_of(graph, op))};
   return {known->warm.median, known->cold.samples > 0 ? known->cold.median : 0, known->sound(), known->in_steps};
@@ -99,15 +100,15 @@ KnownOp known_op(const Graph& graph, const Op& op, const std::string& signature,
 
 }  // namespace
 
-Profile known_profile(const Graph& graph, const Machine& machine, const ProfileCache& cache) {
+Profile known_profile(const graph::Graph& graph, const memory::Machine& machine, const ProfileCache& cache) {
   const OpEstimator estimator(machine, cache.ops());
   Profile profile;
   profile.graph_fingerprint = graph.fingerprint();
   profile.compute_fingerprint = machine.compute_fingerprint();
   std::set<std::string> distinct;
   Seconds all = 0, estimated = 0;
-  for (const Op& op : graph.ops()) {
-    const std::string signature = op_signature(graph, op);
+  for (const graph::Op& op : graph.ops()) {
+    const std::string signature = graph::op_signature(graph, op);
     const KnownOp known = known_op(graph, op, signature, cache, estimator);
     profile.op_seconds.push_back(known.warm);
     profile.cold_seconds.push_back(known.cold);
@@ -120,9 +121,9 @@ Profile known_profile(const Graph& graph, const Machine& machine, const ProfileC
   if (std::ranges::any_of(profile.cold_seconds, [](Seconds cold) { return cold <= 0; })) profile.cold_seconds.clear();
   profile.distinct_ops = static_cast<int>(distinct.size());
   profile.estimated_share = all > 0 ? estimated / all : 0;
-  if (profile.estimated_ops == profile.distinct_ops) profile.provenance = Provenance::kGiven;
+  if (profile.estimated_ops == profile.distinct_ops) profile.provenance = memory::Provenance::kGiven;
   profile.placements = known_placements(graph, machine, cache);
   return profile;
 }
 
-}  // namespace sluice
+}  // namespace sluice::profile

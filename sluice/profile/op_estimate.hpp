@@ -17,20 +17,20 @@
 #include "sluice/profile/profile.hpp"
 #include "sluice/profile/profile_cache.hpp"
 
-namespace sluice {
+namespace sluice::profile {
 
 inline constexpr double kAssumedFlops = 40e9;  // a second, of one compute thread
 inline constexpr BytesPerSecond kAssumedBandwidth = 10e9;
 
 // Of an op that sees its operands in other shapes than they are stored in (Op::views), only bytes are counted.
-OpWork work_of(const Graph& graph, const Op& op);
+OpWork work_of(const graph::Graph& graph, const graph::Op& op);
 
 class OpEstimator {
  public:
   // `ops`: what was measured, by signature (ProfileCache::ops()).
-  OpEstimator(const Machine& machine, const std::map<std::string, OpMeasurement>& ops);
+  OpEstimator(const memory::Machine& machine, const std::map<std::string, OpMeasurement>& ops);
 
-  Seconds seconds(OpKind kind, const OpWork& work) const;
+  Seconds seconds(graph::OpKind kind, const OpWork& work) const;
 
  private:
   struct Known {
@@ -42,7 +42,7 @@ class OpEstimator {
     BytesPerSecond bandwidth = 0;
   };
 
-  static Roof roof_of(const Machine& machine, const std::vector<Known>& all);
+  static Roof roof_of(const memory::Machine& machine, const std::vector<Known>& all);
 
   std::map<std::string, std::vector<Known>, std::less<>> by_kind_;
   Roof roof_;
@@ -50,6 +50,6 @@ class OpEstimator {
 
 // What the cache knows of the graph's ops, and estimates of the others: Profile::estimated_ops says how many. Where it
 // knows none soundly, the whole profile is Provenance::kGiven. Cold times only where all ops have one.
-Profile known_profile(const Graph& graph, const Machine& machine, const ProfileCache& cache);
+Profile known_profile(const graph::Graph& graph, const memory::Machine& machine, const ProfileCache& cache);
 
-}  // namespace sluice
+}  // namespace sluice::profile

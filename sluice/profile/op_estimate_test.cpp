@@ -2,27 +2,27 @@
 
 #include <gtest/gtest.h>
 
-namespace sluice {
+namespace sluice::profile {
 namespace {
 
-TensorId add_matrix(Graph& graph, std::int64_t rows, std::int64_t columns) {
-  Tensor tensor;
+graph::TensorId add_matrix(graph::Graph& graph, std::int64_t rows, std::int64_t columns) {
+  graph::Tensor tensor;
   tensor.shape = {rows, columns};
   return graph.add_tensor(tensor);
 }
 
 // y[n, out] = x[n, in] w[out, in]
-OpIndex add_dense(Graph& graph, std::int64_t n, std::int64_t in, std::int64_t out) {
-  Op op;
-  op.kind = OpKind::kDense;
+graph::OpIndex add_dense(graph::Graph& graph, std::int64_t n, std::int64_t in, std::int64_t out) {
+  graph::Op op;
+  op.kind = graph::OpKind::kDense;
   op.inputs = {add_matrix(graph, n, in), add_matrix(graph, out, in)};
   op.outputs = {add_matrix(graph, n, out)};
   return graph.add_op(op);
 }
 
-OpIndex add_relu(Graph& graph, std::int64_t elements) {
-  Op op;
-  op.kind = OpKind::kRelu;
+graph::OpIndex add_relu(graph::Graph& graph, std::int64_t elements) {
+  graph::Op op;
+  op.kind = graph::OpKind::kRelu;
   op.inputs = {add_matrix(graph, 1, elements)};
   op.outputs = {add_matrix(graph, 1, elements)};
   return graph.add_op(op);
@@ -36,16 +36,16 @@ class OpEstimateTest : public ::testing::Test {
     machine_.tiers[0].read_bandwidth = 10e9;
   }
 
-  Seconds estimate(OpIndex op) const {
+  Seconds estimate(graph::OpIndex op) const {
     return OpEstimator(machine_, known_).seconds(graph_.op(op).kind, work_of(graph_, graph_.op(op)));
   }
-  void know(OpIndex op, Seconds seconds) {
-    known_[op_signature(graph_, graph_.op(op))] = {.warm = {.median = seconds, .samples = 3},
-                                                   .work = work_of(graph_, graph_.op(op))};
+  void know(graph::OpIndex op, Seconds seconds) {
+    known_[graph::op_signature(graph_, graph_.op(op))] = {.warm = {.median = seconds, .samples = 3},
+                                                          .work = work_of(graph_, graph_.op(op))};
   }
 
-  Graph graph_;
-  Machine machine_;
+  graph::Graph graph_;
+  memory::Machine machine_;
   std::map<std::string, OpMeasurement> known_;
 };
 
@@ -57,8 +57,8 @@ TEST_F(OpEstimateTest, WorkIsOperationsAndBytesOfOperands) {
 
 // Stored as [B, S, heads x features], seen as [B, S, heads, features].
 TEST_F(OpEstimateTest, OfAViewOnlyBytesCount) {
-  Op op;
-  op.kind = OpKind::kMatMul;
+  graph::Op op;
+  op.kind = graph::OpKind::kMatMul;
   op.inputs = {add_matrix(graph_, 10, 20), add_matrix(graph_, 10, 20)};
   op.outputs = {add_matrix(graph_, 10, 10)};
   op.attributes.perm_a = {0, 2, 1, 3};
@@ -69,7 +69,7 @@ TEST_F(OpEstimateTest, OfAViewOnlyBytesCount) {
 }
 
 TEST_F(OpEstimateTest, NothingIsKnownSoTheRoofDecides) {
-  const OpIndex dense = add_dense(graph_, 1000, 1000, 1000);
+  const graph::OpIndex dense = add_dense(graph_, 1000, 1000, 1000);
   EXPECT_DOUBLE_EQ(estimate(dense), 2e9 / (2 * kAssumedFlops));
   EXPECT_DOUBLE_EQ(estimate(add_relu(graph_, 1000)), 8000 / 10e9);
   EXPECT_DOUBLE_EQ(estimate(add_dense(graph_, 1, 1000, 1000)), 4.0 * (1000 + 1000000 + 1000) / 10e9)
@@ -79,8 +79,8 @@ TEST_F(OpEstimateTest, NothingIsKnownSoTheRoofDecides) {
 TEST_F(OpEstimateTest, TheRoofIsThatOfTheOpsThatWereMeasured) {
   know(add_dense(graph_, 1000, 1000, 1000), 0.1);
   know(add_relu(graph_, 1'000'000), 0.002);
-  Op other;  // of a kind that nobody measured
-  other.kind = OpKind::kAdd;
+  graph::Op other;  // of a kind that nobody measured
+  other.kind = graph::OpKind::kAdd;
   other.inputs = {add_matrix(graph_, 1, 500'000)};
   other.outputs = {add_matrix(graph_, 1, 500'000)};
   EXPECT_DOUBLE_EQ(estimate(graph_.add_op(other)), 0.001);
@@ -106,14 +106,15 @@ TEST_F(OpEstimateTest, TheMostAlikeCountMost) {
 }
 
 TEST_F(OpEstimateTest, AProfileSaysWhatOfItIsEstimated) {
-  const OpIndex alone = add_relu(graph_, 1000), in_steps = add_relu(graph_, 2000), hasty = add_relu(graph_, 3000);
+  const graph::OpIndex alone = add_relu(graph_, 1000), in_steps = add_relu(graph_, 2000),
+                       hasty = add_relu(graph_, 3000);
   add_relu(graph_, 4000);
   add_relu(graph_, 4000);
   ProfileCache cache = ProfileCache::open("nobody", ::testing::TempDir() + "no_such_folder");
-  const auto put = [&](OpIndex op, int samples, bool steps) {
-    cache.put_op(op_signature(graph_, graph_.op(op)), {.warm = {.median = 1e-6 * (op + 1), .samples = samples},
-                                                       .in_steps = steps,
-                                                       .work = work_of(graph_, graph_.op(op))});
+  const auto put = [&](graph::OpIndex op, int samples, bool steps) {
+    cache.put_op(graph::op_signature(graph_, graph_.op(op)), {.warm = {.median = 1e-6 * (op + 1), .samples = samples},
+                                                              .in_steps = steps,
+                                                              .work = work_of(graph_, graph_.op(op))});
   };
   put(alone, 5, false);
   put(in_steps, 3, true);
@@ -127,7 +128,7 @@ TEST_F(OpEstimateTest, AProfileSaysWhatOfItIsEstimated) {
   EXPECT_EQ(profile.in_step_ops, 1);
   EXPECT_EQ(profile.estimated_ops, 2);
   EXPECT_NEAR(profile.estimated_share, 11.0 / 14, 1e-9);
-  EXPECT_EQ(profile.provenance, Provenance::kMeasured);
+  EXPECT_EQ(profile.provenance, memory::Provenance::kMeasured);
   EXPECT_TRUE(profile.cold_seconds.empty());
 }
 
@@ -135,9 +136,9 @@ TEST_F(OpEstimateTest, WhereNothingIsKnownTheProfileIsGiven) {
   add_relu(graph_, 1000);
   const ProfileCache cache = ProfileCache::open("nobody", ::testing::TempDir() + "no_such_folder");
   const Profile profile = known_profile(graph_, machine_, cache);
-  EXPECT_EQ(profile.provenance, Provenance::kGiven);
+  EXPECT_EQ(profile.provenance, memory::Provenance::kGiven);
   EXPECT_EQ(profile.estimated_share, 1);
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::profile

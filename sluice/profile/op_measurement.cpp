@@ -5,7 +5,7 @@
 
 #include "sluice/base/json_reader.hpp"
 
-namespace sluice {
+namespace sluice::profile {
 namespace {
 
 constexpr const char* kInSteps = "in steps";
@@ -80,4 +80,4 @@ bool begin_in_fast_memory(const OpConfigurations& configurations) {
   return !configurations.empty() && configurations.front().slow == 0;
 }
 
-}  // namespace sluice
+}  // namespace sluice::profile

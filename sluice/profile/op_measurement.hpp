@@ -16,8 +16,10 @@
 #include "sluice/base/units.hpp"
 
 namespace sluice {
-
 class JsonReader;
+}  // namespace sluice
+
+namespace sluice::profile {
 
 struct Timing {
   Seconds median = 0;
@@ -75,4 +77,4 @@ Status read_json(const JsonReader& reader, ConfigurationTime& configuration);
 // What must hold of configurations that were read: the one with nothing in the slow tier is the first.
 bool begin_in_fast_memory(const OpConfigurations& configurations);
 
-}  // namespace sluice
+}  // namespace sluice::profile

@@ -7,7 +7,7 @@
 
 #include "sluice/graph/liveness.hpp"
 
-namespace sluice {
+namespace sluice::profile {
 namespace {
 
 constexpr std::size_t kMostForAll = 4;  // distinct operands of which every configuration is measured
@@ -16,8 +16,8 @@ OperandSet bit(std::size_t operand) { return OperandSet{1} << operand; }
 
 OperandSet all_of(std::size_t count) { return count == kMostOperands ? ~OperandSet{0} : bit(count) - 1; }
 
-OperandSet members(const Op& op, const std::vector<TensorId>& tensors) {
-  const std::vector<TensorId> distinct = distinct_operands(op);
+OperandSet members(const graph::Op& op, const std::vector<graph::TensorId>& tensors) {
+  const std::vector<graph::TensorId> distinct = graph::distinct_operands(op);
   OperandSet set = 0;
   for (std::size_t i = 0; i < std::min(distinct.size(), kMostOperands); ++i) {
     if (std::ranges::find(tensors, distinct[i]) != tensors.end()) set |= bit(i);
@@ -42,19 +42,20 @@ std::optional<Seconds> sum_of_single(const OpConfigurations& configurations, Ope
 
 }  // namespace
 
-const OpConfigurations* PlacementTimes::of(OpIndex op) const {
+const OpConfigurations* PlacementTimes::of(graph::OpIndex op) const {
   const std::int32_t at = index.at(static_cast<std::size_t>(op));
   return at < 0 ? nullptr : &distinct.at(static_cast<std::size_t>(at));
 }
 
-std::string tier_key(const Tier& tier) {
-  if (tier.kind->figures == FiguresFrom::kTheTier) return fmt::format("{}({})", tier.name, to_string(tier.kind));
+std::string tier_key(const memory::Tier& tier) {
+  if (tier.kind->figures == memory::FiguresFrom::kTheTier)
+    return fmt::format("{}({})", tier.name, to_string(tier.kind));
   return fmt::format("{}({},{:.0f},{:.0f})", tier.name, to_string(tier.kind), tier.read_bandwidth,
                      tier.write_bandwidth);
 }
 
-std::vector<OperandSet> configurations_to_measure(const Op& op) {
-  const std::size_t count = distinct_operands(op).size();
+std::vector<OperandSet> configurations_to_measure(const graph::Op& op) {
+  const std::size_t count = graph::distinct_operands(op).size();
   if (count > kMostOperands) return {};
   std::vector<OperandSet> sets;
   if (count <= kMostForAll) {
@@ -69,31 +70,31 @@ std::vector<OperandSet> configurations_to_measure(const Op& op) {
   return sets;
 }
 
-std::vector<TierId> operand_tiers(const Op& op, OperandSet slow, TierId tier) {
-  const std::vector<TensorId> distinct = distinct_operands(op);
-  std::vector<TierId> tiers;
+std::vector<memory::TierId> operand_tiers(const graph::Op& op, OperandSet slow, memory::TierId tier) {
+  const std::vector<graph::TensorId> distinct = graph::distinct_operands(op);
+  std::vector<memory::TierId> tiers;
   for (const auto* operands : {&op.inputs, &op.outputs}) {
-    for (const TensorId id : *operands) {
+    for (const graph::TensorId id : *operands) {
       const auto place = static_cast<std::size_t>(std::ranges::find(distinct, id) - distinct.begin());
-      tiers.push_back(place < kMostOperands && (slow & bit(place)) != 0 ? tier : kFastTier);
+      tiers.push_back(place < kMostOperands && (slow & bit(place)) != 0 ? tier : memory::kFastTier);
     }
   }
   return tiers;
 }
 
-OperandSet operands_in(const Op& op, std::span<const TierId> operand_tiers, TierId tier) {
-  std::vector<TensorId> inside;
+OperandSet operands_in(const graph::Op& op, std::span<const memory::TierId> operand_tiers, memory::TierId tier) {
+  std::vector<graph::TensorId> inside;
   std::size_t operand = 0;
   for (const auto* operands : {&op.inputs, &op.outputs}) {
-    for (const TensorId id : *operands) {
+    for (const graph::TensorId id : *operands) {
       if (operand_tiers[operand++] == tier) inside.push_back(id);
     }
   }
   return members(op, inside);
 }
 
-OperandSet read_operands(const Op& op) { return members(op, op.inputs); }
-OperandSet written_operands(const Op& op) { return members(op, op.outputs); }
+OperandSet read_operands(const graph::Op& op) { return members(op, op.inputs); }
+OperandSet written_operands(const graph::Op& op) { return members(op, op.outputs); }
 
 std::optional<Seconds> extra_seconds(const OpConfigurations& configurations, OperandSet slow) {
   if (configurations.empty()) return std::nullopt;
@@ -113,4 +114,4 @@ std::optional<Seconds> extra_seconds(const OpConfigurations& configurations, Ope
   return std::min(of_wholes, std::max(of_parts, *sum));
 }
 
-}  // namespace sluice
+}  // namespace sluice::profile

@@ -17,7 +17,7 @@
 #include "sluice/memory/machine.hpp"
 #include "sluice/profile/op_measurement.hpp"
 
-namespace sluice {
+namespace sluice::profile {
 
 // Of one slow tier. Ops of equal signature share their configurations.
 struct PlacementTimes {
@@ -26,27 +26,27 @@ struct PlacementTimes {
   std::vector<OpConfigurations> distinct;
   std::vector<std::int32_t> index;  // by OpIndex: into `distinct`, or -1 where nothing was measured
 
-  const OpConfigurations* of(OpIndex op) const;
+  const OpConfigurations* of(graph::OpIndex op) const;
 };
 
 // What a tier's op times are stored under: "optane(emulated,25000000000,4800000000)". A NUMA node has no bandwidths
 // here, "numa:1(numa)": if they were measured anew, that would only hide the times that are known.
-std::string tier_key(const Tier& tier);
+std::string tier_key(const memory::Tier& tier);
 
 // The configurations to measure, the one with nothing in the slow tier first; none for an op of more than
 // kMostOperands distinct operands.
-std::vector<OperandSet> configurations_to_measure(const Op& op);
+std::vector<OperandSet> configurations_to_measure(const graph::Op& op);
 
 // The tier of each operand, inputs then outputs, with `slow` in `tier` and the rest in the fast tier; and back.
-std::vector<TierId> operand_tiers(const Op& op, OperandSet slow, TierId tier);
-OperandSet operands_in(const Op& op, std::span<const TierId> operand_tiers, TierId tier);
+std::vector<memory::TierId> operand_tiers(const graph::Op& op, OperandSet slow, memory::TierId tier);
+OperandSet operands_in(const graph::Op& op, std::span<const memory::TierId> operand_tiers, memory::TierId tier);
 
 // The operands that `op` reads, and those that it writes: what it updates in place is among both.
-OperandSet read_operands(const Op& op);
-OperandSet written_operands(const Op& op);
+OperandSet read_operands(const graph::Op& op);
+OperandSet written_operands(const graph::Op& op);
 
 // By how much `slow` makes the op slower (perhaps below 0: samples differ). Nothing when the measurements do not cover
 // its operands.
 std::optional<Seconds> extra_seconds(const OpConfigurations& configurations, OperandSet slow);
 
-}  // namespace sluice
+}  // namespace sluice::profile

@@ -2,14 +2,14 @@
 
 #include <gtest/gtest.h>
 
-namespace sluice {
+namespace sluice::profile {
 namespace {
 
-constexpr TierId kSlowTier = 1;
+constexpr memory::TierId kSlowTier = 1;
 
 // An op of `inputs` inputs, then `outputs` outputs; the first output is the last input when `in_place`.
-Op op_of(int inputs, int outputs, bool in_place = false) {
-  Op op;
+graph::Op op_of(int inputs, int outputs, bool in_place = false) {
+  graph::Op op;
   for (int i = 0; i < inputs; ++i) op.inputs.push_back(i);
   const int first = in_place ? inputs - 1 : inputs;
   for (int i = 0; i < outputs; ++i) op.outputs.push_back(first + i);
@@ -36,9 +36,9 @@ TEST(Placement, OfManyOperandsEachAloneAllInputsAllOutputsAndAll) {
 }
 
 TEST(Placement, TiersOfOperandsAndBack) {
-  const Op op = op_of(2, 2, true);  // operands 0, 1 and 1, 2
-  EXPECT_EQ(operand_tiers(op, 0b010, kSlowTier), (std::vector<TierId>{0, kSlowTier, kSlowTier, 0}));
-  EXPECT_EQ(operand_tiers(op, 0b101, kSlowTier), (std::vector<TierId>{kSlowTier, 0, 0, kSlowTier}));
+  const graph::Op op = op_of(2, 2, true);  // operands 0, 1 and 1, 2
+  EXPECT_EQ(operand_tiers(op, 0b010, kSlowTier), (std::vector<memory::TierId>{0, kSlowTier, kSlowTier, 0}));
+  EXPECT_EQ(operand_tiers(op, 0b101, kSlowTier), (std::vector<memory::TierId>{kSlowTier, 0, 0, kSlowTier}));
   for (const OperandSet set : configurations_to_measure(op)) {
     EXPECT_EQ(operands_in(op, operand_tiers(op, set, kSlowTier), kSlowTier), set);
     EXPECT_EQ(operands_in(op, operand_tiers(op, set, kSlowTier), kSlowTier + 1), 0u);
@@ -78,4 +78,4 @@ TEST(Placement, NothingIsMadeUpWhereAnOperandWasNotMeasured) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::profile

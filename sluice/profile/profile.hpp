@@ -14,23 +14,23 @@
 #include "sluice/profile/encoding_figures.hpp"
 #include "sluice/profile/placement.hpp"
 
-namespace sluice {
+namespace sluice::profile {
 
 // Times of all ops, each with its operands in the fast tier.
 struct OpTimes {
-  IdVector<OpIndex, Seconds> warm;  // after the ops before it
-  IdVector<OpIndex, Seconds> cold;  // or empty: no operand in a cache
+  IdVector<graph::OpIndex, Seconds> warm;  // after the ops before it
+  IdVector<graph::OpIndex, Seconds> cold;  // or empty: no operand in a cache
   bool operator==(const OpTimes&) const = default;
 };
 
 struct Profile {
   std::string graph_fingerprint;
-  std::string compute_fingerprint;          // of the Machine it was measured on
-  IdVector<OpIndex, Seconds> op_seconds;    // warm, after the ops before it
-  IdVector<OpIndex, Seconds> cold_seconds;  // or empty: no operand in a cache
+  std::string compute_fingerprint;                 // of the Machine it was measured on
+  IdVector<graph::OpIndex, Seconds> op_seconds;    // warm, after the ops before it
+  IdVector<graph::OpIndex, Seconds> cold_seconds;  // or empty: no operand in a cache
   // The same by other choices than the graph's own, each where an op has it: an op without such an implementation is
   // timed with its first one. Each processor was measured by itself.
-  std::map<OpChoice, std::shared_ptr<const OpTimes>> choices;
+  std::map<graph::OpChoice, std::shared_ptr<const OpTimes>> choices;
   // By slow tier; shared, because profiles are copied and these are large.
   std::vector<std::shared_ptr<const PlacementTimes>> placements;
   std::shared_ptr<const EncodingFigures> encodings;  // or nullptr: nobody measured, nothing is worth encoding
@@ -39,7 +39,7 @@ struct Profile {
   int in_step_ops = 0;    // of these, how many by steps of a training instead of alone
   int estimated_ops = 0;  // of these, how many nobody measured soundly: their times are those of ops like them
   double estimated_share = 0;  // of the sum of all op times, that those make up
-  Provenance provenance = Provenance::kMeasured;
+  memory::Provenance provenance = memory::Provenance::kMeasured;
 };
 
 // Whether other implementations than the first were timed.
@@ -50,4 +50,4 @@ inline bool has_implementation_times(const Profile& profile) {
   return false;
 }
 
-}  // namespace sluice
+}  // namespace sluice::profile

@@ -11,10 +11,12 @@
 #include "sluice/base/json_file.hpp"
 #include "sluice/base/json_reader.hpp"
 
-namespace sluice {
+namespace sluice::profile {
 namespace {
 
-std::string placement_key(const std::string& signature, const Tier& slow) { return signature + " @" + tier_key(slow); }
+std::string placement_key(const std::string& signature, const memory::Tier& slow) {
+  return signature + " @" + tier_key(slow);
+}
 
 }  // namespace
 
@@ -106,12 +108,13 @@ void ProfileCache::put_op(const std::string& signature, const OpMeasurement& mea
   ops_[signature] = measurement;
 }
 
-const OpConfigurations* ProfileCache::find_placement(const std::string& signature, const Tier& slow) const {
+const OpConfigurations* ProfileCache::find_placement(const std::string& signature, const memory::Tier& slow) const {
   const auto found = placements_.find(placement_key(signature, slow));
   return found == placements_.end() ? nullptr : &found->second;
 }
 
-void ProfileCache::put_placement(const std::string& signature, const Tier& slow, OpConfigurations configurations) {
+void ProfileCache::put_placement(const std::string& signature, const memory::Tier& slow,
+                                 OpConfigurations configurations) {
   placements_[placement_key(signature, slow)] = std::move(configurations);
 }
 
@@ -145,16 +148,17 @@ Status ProfileCache::save() {
   return Error{written.error().code, written.error().message + ", or set XDG_CACHE_HOME to a folder that can be used"};
 }
 
-std::vector<std::shared_ptr<const PlacementTimes>> known_placements(const Graph& graph, const Machine& machine,
+std::vector<std::shared_ptr<const PlacementTimes>> known_placements(const graph::Graph& graph,
+                                                                    const memory::Machine& machine,
                                                                     const ProfileCache& cache) {
   std::vector<std::shared_ptr<const PlacementTimes>> all;
-  for (std::size_t i = kFastTier + 1; i < machine.tiers.size(); ++i) {
-    const Tier& tier = machine.tiers[i];
+  for (std::size_t i = memory::kFastTier + 1; i < machine.tiers.size(); ++i) {
+    const memory::Tier& tier = machine.tiers[i];
     auto times = std::make_shared<PlacementTimes>(
         PlacementTimes{.tier = tier_key(tier), .emulated = tier.emulated(), .distinct = {}, .index = {}});
     std::map<std::string, std::int32_t> places;
-    for (const Op& op : graph.ops()) {
-      const std::string signature = op_signature(graph, op);
+    for (const graph::Op& op : graph.ops()) {
+      const std::string signature = graph::op_signature(graph, op);
       const auto next = static_cast<std::int32_t>(times->distinct.size());
       const OpConfigurations* known = cache.find_placement(signature, tier);
       const auto [place, is_new] = places.emplace(signature, known == nullptr ? -1 : next);
@@ -166,4 +170,4 @@ std::vector<std::shared_ptr<const PlacementTimes>> known_placements(const Graph&
   return all;
 }
 
-}  // namespace sluice
+}  // namespace sluice::profile

@@ -21,7 +21,7 @@
 #include "sluice/profile/encoding_figures.hpp"
 #include "sluice/profile/placement.hpp"
 
-namespace sluice {
+namespace sluice::profile {
 
 // 1 had no times on cold operands, 2 had delays in those of placements, 3 had one encoder's speed for all.
 inline constexpr int kCacheFormatVersion = 4;
@@ -49,8 +49,8 @@ class ProfileCache {
   const std::map<std::string, OpMeasurement>& ops() const { return ops_; }  // by signature, which begins with the kind
 
   // Times of the op with operands in `slow`; nullptr when it was not measured.
-  const OpConfigurations* find_placement(const std::string& signature, const Tier& slow) const;
-  void put_placement(const std::string& signature, const Tier& slow, OpConfigurations configurations);
+  const OpConfigurations* find_placement(const std::string& signature, const memory::Tier& slow) const;
+  void put_placement(const std::string& signature, const memory::Tier& slow, OpConfigurations configurations);
 
   // Of the graph with this fingerprint; nullptr when nobody measured them.
   const EncodingFigures* find_encodings(const std::string& graph_fingerprint) const;
@@ -81,7 +81,8 @@ class ProfileCache {
 
 // What the cache knows of ops with operands in the machine's slow tiers: one entry for each tier for which it knows
 // any.
-std::vector<std::shared_ptr<const PlacementTimes>> known_placements(const Graph& graph, const Machine& machine,
+std::vector<std::shared_ptr<const PlacementTimes>> known_placements(const graph::Graph& graph,
+                                                                    const memory::Machine& machine,
                                                                     const ProfileCache& cache);
 
-}  // namespace sluice
+}  // namespace sluice::profile

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-namespace sluice {
+namespace sluice::profile {
 namespace {
 
 using ::testing::HasSubstr;
@@ -25,8 +25,9 @@ const OpMeasurement kConv{.warm = {.median = 0.002, .min = 0.001, .max = 0.003, 
                           .cold = {.median = 0.004, .min = 0.003, .max = 0.005, .samples = 5}};
 const OpConfigurations kPlaced{{.slow = 0, .timing = kConv.warm}, {.slow = 5, .timing = kConv.cold}};
 
-Tier slow_tier(BytesPerSecond write_bandwidth) {
-  return {.name = "optane", .kind = TierKind::kEmulated, .read_bandwidth = 2e9, .write_bandwidth = write_bandwidth};
+memory::Tier slow_tier(BytesPerSecond write_bandwidth) {
+  return {
+      .name = "optane", .kind = memory::TierKind::kEmulated, .read_bandwidth = 2e9, .write_bandwidth = write_bandwidth};
 }
 const LinkMeasurement kDisk{
     .bandwidth = 2e9, .latency = 1e-4, .request_bytes = 4 * kMiB, .queue_depth = 16, .shared_bandwidth = 1e9};
@@ -194,4 +195,4 @@ TEST_F(ProfileCacheTest, SaveSaysWhereItCannotWrite) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::profile

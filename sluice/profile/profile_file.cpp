@@ -9,20 +9,20 @@
 #include "sluice/base/json_file.hpp"
 #include "sluice/base/json_reader.hpp"
 
-namespace sluice {
+namespace sluice::profile {
 namespace {
 
 using nlohmann::json;
 
 constexpr const char* kFormatName = "sluice-profile";
 
-std::string describe_machine(const Machine& machine) {
+std::string describe_machine(const memory::Machine& machine) {
   return fmt::format("{} with {} compute thread{}", machine.cpu, machine.threads, machine.threads == 1 ? "" : "s");
 }
 
-json times_to_json(const Graph& graph, const Profile& profile) {
+json times_to_json(const graph::Graph& graph, const Profile& profile) {
   json ops = json::array();
-  for (OpIndex index = 0; index < graph.op_count(); ++index) {
+  for (graph::OpIndex index = 0; index < graph.op_count(); ++index) {
     json entry = {{"op", graph.op(index).name}, {"seconds", profile.op_seconds.at(index)}};
     if (!profile.cold_seconds.empty()) entry["cold_seconds"] = profile.cold_seconds.at(index);
     ops.push_back(std::move(entry));
@@ -43,7 +43,7 @@ json choices_to_json(const Profile& profile) {
 }
 
 Status read_times_of_choice(const JsonReader& reader, std::size_t ops, Profile& profile) {
-  OpChoice choice;
+  graph::OpChoice choice;
   std::vector<Seconds> warm;
   std::vector<Seconds> cold;
   SLUICE_RETURN_IF_ERROR(reader.read("implementation", choice.implementation));
@@ -62,7 +62,7 @@ Status read_times_of_choice(const JsonReader& reader, std::size_t ops, Profile& 
 }
 
 // Profiles saved without them have none.
-Status read_choices(const JsonReader& document, const Graph& graph, Profile& profile) {
+Status read_choices(const JsonReader& document, const graph::Graph& graph, Profile& profile) {
   if (!document.has("choices")) return {};
   SLUICE_ASSIGN(const std::vector<JsonReader> choices, document.list("choices"));
   for (const JsonReader& each : choices) {
@@ -71,8 +71,8 @@ Status read_choices(const JsonReader& document, const Graph& graph, Profile& pro
   return {};
 }
 
-Status check_machine(const JsonReader& document, const Machine& machine) {
-  Machine origin;
+Status check_machine(const JsonReader& document, const memory::Machine& machine) {
+  memory::Machine origin;
   std::string fingerprint;
   SLUICE_ASSIGN(const JsonReader made_on, document.object("machine"));
   SLUICE_RETURN_IF_ERROR(made_on.read("fingerprint", fingerprint));
@@ -84,7 +84,7 @@ Status check_machine(const JsonReader& document, const Machine& machine) {
                            describe_machine(origin), describe_machine(machine))};
 }
 
-Status check_graph(const JsonReader& document, const Graph& graph) {
+Status check_graph(const JsonReader& document, const graph::Graph& graph) {
   std::string name;
   std::string fingerprint;
   SLUICE_ASSIGN(const JsonReader made_for, document.object("graph"));
@@ -98,7 +98,7 @@ Status check_graph(const JsonReader& document, const Graph& graph) {
                            name, ops.size(), graph.name, graph.op_count())};
 }
 
-Status read_times(const JsonReader& document, const Graph& graph, Profile& profile) {
+Status read_times(const JsonReader& document, const graph::Graph& graph, Profile& profile) {
   SLUICE_ASSIGN(const std::vector<JsonReader> ops, document.list("ops"));
   for (const JsonReader& op : ops) {
     SLUICE_RETURN_IF_ERROR(op.read_figure("seconds", profile.op_seconds.emplace_back()));
@@ -113,7 +113,7 @@ Status read_times(const JsonReader& document, const Graph& graph, Profile& profi
   return document.error("ops", fmt::format("cold_seconds of {} ops of {}", profile.cold_seconds.size(), expected));
 }
 
-Status check_placement(const JsonReader& reader, const PlacementTimes& times, const Graph& graph) {
+Status check_placement(const JsonReader& reader, const PlacementTimes& times, const graph::Graph& graph) {
   if (!std::ranges::all_of(times.distinct, begin_in_fast_memory)) {
     return reader.error("configurations", "times by placement without the one that is all in fast memory");
   }
@@ -123,7 +123,7 @@ Status check_placement(const JsonReader& reader, const PlacementTimes& times, co
   return reader.error("by_op", "times by placement that belong to no op");
 }
 
-Status read_placements(const JsonReader& document, const Graph& graph, Profile& profile) {
+Status read_placements(const JsonReader& document, const graph::Graph& graph, Profile& profile) {
   SLUICE_ASSIGN(const std::vector<JsonReader> placements, document.list("placements"));
   for (const JsonReader& reader : placements) {
     PlacementTimes times;
@@ -138,7 +138,7 @@ Status read_placements(const JsonReader& document, const Graph& graph, Profile& 
 }
 
 // Profiles saved without them have none.
-Status read_encodings(const JsonReader& document, const Graph& graph, Profile& profile) {
+Status read_encodings(const JsonReader& document, const graph::Graph& graph, Profile& profile) {
   if (!document.has("encodings")) return {};
   SLUICE_ASSIGN(const JsonReader reader, document.object("encodings"));
   EncodingFigures figures;
@@ -153,7 +153,7 @@ Status read_encodings(const JsonReader& document, const Graph& graph, Profile& p
 
 }  // namespace
 
-json profile_to_json(const Graph& graph, const Machine& machine, const Profile& profile) {
+json profile_to_json(const graph::Graph& graph, const memory::Machine& machine, const Profile& profile) {
   json placements = json::array();
   for (const auto& times : profile.placements) {
     placements.push_back({{"tier", times->tier},
@@ -176,7 +176,7 @@ json profile_to_json(const Graph& graph, const Machine& machine, const Profile& 
   return document;
 }
 
-Result<Profile> profile_from_json(const json& document, const Graph& graph, const Machine& machine) {
+Result<Profile> profile_from_json(const json& document, const graph::Graph& graph, const memory::Machine& machine) {
   const JsonReader reader(document);
   SLUICE_RETURN_IF_ERROR(read_format(reader, kFormatName, "a saved profile",
                                      {kProfileFormatVersion, kProfileFormatVersion,
@@ -196,11 +196,12 @@ Result<Profile> profile_from_json(const json& document, const Graph& graph, cons
   return profile;
 }
 
-Result<Profile> read_profile(const std::filesystem::path& path, const Graph& graph, const Machine& machine) {
+Result<Profile> read_profile(const std::filesystem::path& path, const graph::Graph& graph,
+                             const memory::Machine& machine) {
   SLUICE_ASSIGN(const json document, read_json_file(path));
   Result<Profile> profile = profile_from_json(document, graph, machine);
   if (profile.ok()) return profile;
   return Error{profile.error().code, fmt::format("profile '{}': {}", path.string(), profile.error().message)};
 }
 
-}  // namespace sluice
+}  // namespace sluice::profile

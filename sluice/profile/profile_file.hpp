@@ -12,14 +12,16 @@
 #include "sluice/base/result.hpp"
 #include "sluice/profile/profile.hpp"
 
-namespace sluice {
+namespace sluice::profile {
 
 inline constexpr int kProfileFormatVersion = 2;
 
-nlohmann::json profile_to_json(const Graph& graph, const Machine& machine, const Profile& profile);
-Result<Profile> profile_from_json(const nlohmann::json& document, const Graph& graph, const Machine& machine);
+nlohmann::json profile_to_json(const graph::Graph& graph, const memory::Machine& machine, const Profile& profile);
+Result<Profile> profile_from_json(const nlohmann::json& document, const graph::Graph& graph,
+                                  const memory::Machine& machine);
 
 // The same of a file; errors name it.
-Result<Profile> read_profile(const std::filesystem::path& path, const Graph& graph, const Machine& machine);
+Result<Profile> read_profile(const std::filesystem::path& path, const graph::Graph& graph,
+                             const memory::Machine& machine);
 
-}  // namespace sluice
+}  // namespace sluice::profile

@@ -5,19 +5,19 @@
 
 #include <fstream>
 
-namespace sluice {
+namespace sluice::profile {
 namespace {
 
-Graph graph_of(int ops) {
-  Graph graph;
+graph::Graph graph_of(int ops) {
+  graph::Graph graph;
   graph.name = "net" + std::to_string(ops);
-  Tensor tensor;
+  graph::Tensor tensor;
   tensor.shape = {100};
-  TensorId last = graph.add_tensor(tensor);
+  graph::TensorId last = graph.add_tensor(tensor);
   for (int i = 0; i < ops; ++i) {
-    Op op;
+    graph::Op op;
     op.name = "op" + std::to_string(i);
-    op.kind = OpKind::kRelu;
+    op.kind = graph::OpKind::kRelu;
     op.inputs = {last};
     op.outputs = {last = graph.add_tensor(tensor)};
     graph.add_op(op);
@@ -57,8 +57,8 @@ class ProfileFileTest : public ::testing::Test {
     return read.ok() ? Error{} : read.error();
   }
 
-  Graph graph_ = graph_of(3);
-  Machine machine_;
+  graph::Graph graph_ = graph_of(3);
+  memory::Machine machine_;
   Profile profile_;
   std::filesystem::path path_ =
       std::filesystem::temp_directory_path() / ("sluice_profile_file_" + std::to_string(::getpid()) + ".json");
@@ -199,4 +199,4 @@ TEST_F(ProfileFileTest, NamesTheFileThatWasCutShortOrIsMissing) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::profile

@@ -8,9 +8,9 @@
 #include "sluice/profile/access_profile.hpp"
 #include "sluice/profile/profile.hpp"
 
-namespace sluice {
+namespace sluice::profile {
 
-Profile rescheduled_times(const Profile& profile, const Rescheduled& step);
-AccessProfile rescheduled_accesses(const AccessProfile& accesses, const Rescheduled& step);
+Profile rescheduled_times(const Profile& profile, const graph::Rescheduled& step);
+AccessProfile rescheduled_accesses(const AccessProfile& accesses, const graph::Rescheduled& step);
 
-}  // namespace sluice
+}  // namespace sluice::profile

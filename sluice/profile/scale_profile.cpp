@@ -8,12 +8,12 @@
 #include "sluice/base/id_vector.hpp"
 #include "sluice/profile/op_estimate.hpp"
 
-namespace sluice {
+namespace sluice::profile {
 namespace {
 
-double operand_bytes(const Graph& graph, const Op& op) { return work_of(graph, op).bytes; }
+double operand_bytes(const graph::Graph& graph, const graph::Op& op) { return work_of(graph, op).bytes; }
 
-double work(const Graph& graph, const Op& op) {
+double work(const graph::Graph& graph, const graph::Op& op) {
   const OpWork work = work_of(graph, op);
   return work.flops > 0 ? work.flops : work.bytes;
 }
@@ -34,32 +34,33 @@ struct Rate {
 
 // Where an op of the graph that was not measured finds its like.
 struct Likes {
-  std::unordered_map<std::string, OpIndex> by_signature;
-  std::map<std::pair<std::string, OpKind>, OpIndex> by_name;
+  std::unordered_map<std::string, graph::OpIndex> by_signature;
+  std::map<std::pair<std::string, graph::OpKind>, graph::OpIndex> by_name;
 
-  explicit Likes(const Graph& graph) {
-    for (OpIndex index = 0; index < graph.op_count(); ++index) {
-      const Op& op = graph.op(index);
-      by_signature.emplace(op_signature(graph, op), index);
+  explicit Likes(const graph::Graph& graph) {
+    for (graph::OpIndex index = 0; index < graph.op_count(); ++index) {
+      const graph::Op& op = graph.op(index);
+      by_signature.emplace(graph::op_signature(graph, op), index);
       by_name.emplace(std::pair(op.name, op.kind), index);
     }
   }
 };
 
-std::vector<Seconds> scaled_times(const Graph& from, const IdVector<OpIndex, Seconds>& times, const Graph& to,
-                                  const Likes& likes, const IdVector<OpIndex, OpIndex>& same) {
-  std::map<OpKind, Rate> of_kind;
+std::vector<Seconds> scaled_times(const graph::Graph& from, const IdVector<graph::OpIndex, Seconds>& times,
+                                  const graph::Graph& to, const Likes& likes,
+                                  const IdVector<graph::OpIndex, graph::OpIndex>& same) {
+  std::map<graph::OpKind, Rate> of_kind;
   Rate of_bytes;
-  for (OpIndex index = 0; index < from.op_count(); ++index) {
-    const Op& op = from.op(index);
+  for (graph::OpIndex index = 0; index < from.op_count(); ++index) {
+    const graph::Op& op = from.op(index);
     const Seconds seconds = times[index];
     of_kind[op.kind].add(seconds, work(from, op));
     of_bytes.add(seconds, operand_bytes(from, op));
   }
   std::vector<Seconds> scaled;
-  for (OpIndex index = 0; index < to.op_count(); ++index) {
-    const Op& op = to.op(index);
-    if (const OpIndex equal = same[index]; equal >= 0) {
+  for (graph::OpIndex index = 0; index < to.op_count(); ++index) {
+    const graph::Op& op = to.op(index);
+    if (const graph::OpIndex equal = same[index]; equal >= 0) {
       scaled.push_back(times[equal]);
       continue;
     }
@@ -75,10 +76,10 @@ std::vector<Seconds> scaled_times(const Graph& from, const IdVector<OpIndex, Sec
 }
 
 std::shared_ptr<const PlacementTimes> same_placements(const PlacementTimes& times,
-                                                      const IdVector<OpIndex, OpIndex>& same) {
+                                                      const IdVector<graph::OpIndex, graph::OpIndex>& same) {
   auto result = std::make_shared<PlacementTimes>(times);
   result->index.clear();
-  for (const OpIndex equal : same) {
+  for (const graph::OpIndex equal : same) {
     result->index.push_back(equal < 0 ? -1 : times.index.at(equal));
   }
   return result;
@@ -86,13 +87,13 @@ std::shared_ptr<const PlacementTimes> same_placements(const PlacementTimes& time
 
 }  // namespace
 
-Profile scale_profile(const Graph& from, const Profile& profile, const Graph& to) {
+Profile scale_profile(const graph::Graph& from, const Profile& profile, const graph::Graph& to) {
   SLUICE_CHECK(profile.op_seconds.size() == from.ops().size(), "the profile is of another graph than " + from.name);
   const Likes likes(from);
-  IdVector<OpIndex, OpIndex> same;  // by OpIndex of `to`: the op of `from` with its signature, or -1
+  IdVector<graph::OpIndex, graph::OpIndex> same;  // by OpIndex of `to`: the op of `from` with its signature, or -1
   std::set<std::string> distinct;
-  for (const Op& op : to.ops()) {
-    const std::string signature = op_signature(to, op);
+  for (const graph::Op& op : to.ops()) {
+    const std::string signature = graph::op_signature(to, op);
     const auto found = likes.by_signature.find(signature);
     same.push_back(found == likes.by_signature.end() ? -1 : found->second);
     distinct.insert(signature);
@@ -105,8 +106,8 @@ Profile scale_profile(const Graph& from, const Profile& profile, const Graph& to
   for (const auto& placement : profile.placements) scaled.placements.push_back(same_placements(*placement, same));
   scaled.distinct_ops = static_cast<int>(distinct.size());
   for (const std::string& signature : distinct) scaled.estimated_ops += likes.by_signature.contains(signature) ? 0 : 1;
-  scaled.provenance = Provenance::kGiven;
+  scaled.provenance = memory::Provenance::kGiven;
   return scaled;
 }
 
-}  // namespace sluice
+}  // namespace sluice::profile

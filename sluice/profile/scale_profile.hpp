@@ -9,9 +9,9 @@
 
 #include "sluice/profile/profile.hpp"
 
-namespace sluice {
+namespace sluice::profile {
 
 // `profile` is of `from`, with a time for each of its ops.
-Profile scale_profile(const Graph& from, const Profile& profile, const Graph& to);
+Profile scale_profile(const graph::Graph& from, const Profile& profile, const graph::Graph& to);
 
-}  // namespace sluice
+}  // namespace sluice::profile

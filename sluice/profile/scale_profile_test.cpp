@@ -4,28 +4,28 @@
 
 #include <stdexcept>
 
-namespace sluice {
+namespace sluice::profile {
 namespace {
 
-TensorId tensor_of(Graph& graph, Shape shape) {
-  Tensor tensor;
+graph::TensorId tensor_of(graph::Graph& graph, graph::Shape shape) {
+  graph::Tensor tensor;
   tensor.shape = std::move(shape);
   return graph.add_tensor(std::move(tensor));
 }
 
 // Adds a dense op of 2 x rows x 4 x 8 floating-point operations.
-void add_dense(Graph& graph, const std::string& name, std::int64_t rows) {
-  Op op;
+void add_dense(graph::Graph& graph, const std::string& name, std::int64_t rows) {
+  graph::Op op;
   op.name = name;
-  op.kind = OpKind::kDense;
+  op.kind = graph::OpKind::kDense;
   op.inputs = {tensor_of(graph, {rows, 4}), tensor_of(graph, {8, 4})};
   op.outputs = {tensor_of(graph, {rows, 8})};
   graph.add_op(std::move(op));
 }
 
 // Adds an op of 8 x elements bytes.
-void add_elementwise(Graph& graph, const std::string& name, OpKind kind, std::int64_t elements) {
-  Op op;
+void add_elementwise(graph::Graph& graph, const std::string& name, graph::OpKind kind, std::int64_t elements) {
+  graph::Op op;
   op.name = name;
   op.kind = kind;
   op.inputs = {tensor_of(graph, {elements})};
@@ -39,7 +39,7 @@ class ScaleProfileTest : public ::testing::Test {
     from_.name = "measured";
     add_dense(from_, "first", 10);
     add_dense(from_, "second", 30);
-    add_elementwise(from_, "relu", OpKind::kRelu, 100);
+    add_elementwise(from_, "relu", graph::OpKind::kRelu, 100);
     profile_.graph_fingerprint = from_.fingerprint();
     profile_.compute_fingerprint = "machine";
     profile_.op_seconds = {1, 9, 0.5};
@@ -51,7 +51,7 @@ class ScaleProfileTest : public ::testing::Test {
     profile_.placements = {placement};
   }
 
-  Graph from_, to_;
+  graph::Graph from_, to_;
   Profile profile_;
 };
 
@@ -62,7 +62,7 @@ TEST_F(ScaleProfileTest, TheSameGraphKeepsItsTimes) {
   EXPECT_EQ(scaled.graph_fingerprint, from_.fingerprint());
   EXPECT_EQ(scaled.compute_fingerprint, "machine");
   EXPECT_EQ(scaled.placements.at(0)->index, profile_.placements[0]->index);
-  EXPECT_EQ(scaled.provenance, Provenance::kGiven);
+  EXPECT_EQ(scaled.provenance, memory::Provenance::kGiven);
   EXPECT_EQ(scaled.distinct_ops, 3);
   EXPECT_EQ(scaled.measured_ops, 0);
 }
@@ -78,7 +78,7 @@ TEST_F(ScaleProfileTest, AnEqualSignatureGoesBeforeAnEqualName) {
 
 TEST_F(ScaleProfileTest, AnOpOfTheSameNameIsScaledByItsWork) {
   add_dense(to_, "second", 60);
-  add_elementwise(to_, "relu", OpKind::kRelu, 25);
+  add_elementwise(to_, "relu", graph::OpKind::kRelu, 25);
   const Profile scaled = scale_profile(from_, profile_, to_);
   EXPECT_DOUBLE_EQ(scaled.op_seconds.at(0), 18);
   EXPECT_DOUBLE_EQ(scaled.op_seconds.at(1), 0.125);
@@ -92,7 +92,7 @@ TEST_F(ScaleProfileTest, ANewOpTakesTheMeanRateOfItsKind) {
 }
 
 TEST_F(ScaleProfileTest, ANewKindTakesTheMeanRateOfAllBytes) {
-  add_elementwise(to_, "sum", OpKind::kSoftmax, 50);
+  add_elementwise(to_, "sum", graph::OpKind::kSoftmax, 50);
   const double measured_bytes = 4.0 * ((40 + 32 + 80) + (120 + 32 + 240) + 200);
   EXPECT_DOUBLE_EQ(scale_profile(from_, profile_, to_).op_seconds.at(0), 10.5 / measured_bytes * 400);
 }
@@ -103,4 +103,4 @@ TEST_F(ScaleProfileTest, AProfileOfAnotherGraphIsABrokenInvariant) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::profile

@@ -16,7 +16,7 @@
 #include "sluice/memory/observe/page_tracker.hpp"
 #include "sluice/memory/observe/tlb.hpp"
 
-namespace sluice {
+namespace sluice::profile {
 namespace {
 
 constexpr std::size_t kMostBuffers = 1 << 16;  // in one profile
@@ -25,14 +25,14 @@ struct Buffer {
   std::string name;
   Bytes bytes = 0;
   std::optional<std::size_t> record;  // in the profile under way
-  PageTracker::RangeId range = 0;
+  memory::PageTracker::RangeId range = 0;
 };
 
 // What the calls of this file share. Locked by each of them, never by the fault's handler, which sees the tracker only.
 struct State {
   std::mutex mutex;
   std::map<std::byte*, Buffer> buffers;
-  std::unique_ptr<PageTracker> tracker;  // while a profile is under way
+  std::unique_ptr<memory::PageTracker> tracker;  // while a profile is under way
   Bytes largest_chunk = 0;
   Clock::time_point start;
   TrainingProfile profile;
@@ -43,11 +43,12 @@ State& state() {
   return the_state;
 }
 
-Bytes whole_pages(Bytes bytes) { return align_up(bytes, kSmallestChunk); }
+Bytes whole_pages(Bytes bytes) { return align_up(bytes, memory::kSmallestChunk); }
 
 Status begin_tracking(State& now, std::byte* begin, Buffer& buffer) {
   const Bytes bytes = whole_pages(buffer.bytes);
-  SLUICE_ASSIGN(buffer.range, now.tracker->add_range(begin, bytes, PageTracker::chunk_of(bytes, now.largest_chunk)));
+  SLUICE_ASSIGN(buffer.range,
+                now.tracker->add_range(begin, bytes, memory::PageTracker::chunk_of(bytes, now.largest_chunk)));
   SLUICE_RETURN_IF_ERROR(now.tracker->watch(buffer.range));
   buffer.record = now.profile.buffers.size();
   now.profile.buffers.push_back({.name = buffer.name, .bytes = buffer.bytes, .first_layer = now.profile.layers});
@@ -59,7 +60,7 @@ void finish_tracking(State& now, Buffer& buffer) {
   if (!buffer.record) return;
   BufferRecord& record = now.profile.buffers[*buffer.record];
   now.tracker->unwatch(buffer.range);
-  const PageTouches touches = now.tracker->take_counts(buffer.range);
+  const memory::PageTouches touches = now.tracker->take_counts(buffer.range);
   record.reads = touches.reads;
   record.writes = touches.writes;
   record.end_layer = now.profile.layers + 1;
@@ -73,7 +74,7 @@ void abandon(State& now) {
 
 }  // namespace
 
-std::int64_t BufferRecord::pages() const { return whole_pages(bytes) / kSmallestChunk; }
+std::int64_t BufferRecord::pages() const { return whole_pages(bytes) / memory::kSmallestChunk; }
 
 double BufferRecord::accesses_per_page() const {
   return static_cast<double>(reads + writes) / static_cast<double>(pages());
@@ -127,19 +128,19 @@ Status start_profile(const TrainingProfileOptions& options) {
     return Error{ErrorCode::kBadInput, fmt::format("a profile of {} threads: give at least 1", options.threads)};
   }
   now.profile = {};
-  now.profile.notes = counting_disturbances();
+  now.profile.notes = memory::counting_disturbances();
   now.profile.tlb_reach = options.tlb_reach;
   if (options.tlb_reach == 0) {
-    const TlbReach tlb = machine_tlb_reach();
+    const memory::TlbReach tlb = memory::machine_tlb_reach();
     now.profile.tlb_reach = tlb.bytes * options.threads;
-    now.profile.notes.push_back(describe(tlb));
+    now.profile.notes.push_back(memory::describe(tlb));
   }
-  now.largest_chunk = options.largest_chunk == 0 ? kSmallestChunk : options.largest_chunk;
-  SLUICE_RETURN_IF_ERROR(PageTracker::check_chunk(now.largest_chunk, now.profile.tlb_reach, options.threads));
-  SLUICE_ASSIGN(now.tracker, PageTracker::start({.reach = now.profile.tlb_reach,
-                                                 .threads = options.threads,
-                                                 .most_ranges = kMostBuffers,
-                                                 .most_watched = kMostBuffers}));
+  now.largest_chunk = options.largest_chunk == 0 ? memory::kSmallestChunk : options.largest_chunk;
+  SLUICE_RETURN_IF_ERROR(memory::PageTracker::check_chunk(now.largest_chunk, now.profile.tlb_reach, options.threads));
+  SLUICE_ASSIGN(now.tracker, memory::PageTracker::start({.reach = now.profile.tlb_reach,
+                                                         .threads = options.threads,
+                                                         .most_ranges = kMostBuffers,
+                                                         .most_watched = kMostBuffers}));
   for (auto& [begin, buffer] : now.buffers) {
     if (const Status tracking = begin_tracking(now, begin, buffer); !tracking.ok()) {
       abandon(now);
@@ -172,4 +173,4 @@ Result<TrainingProfile> end_profile() {
   return std::move(now.profile);
 }
 
-}  // namespace sluice
+}  // namespace sluice::profile

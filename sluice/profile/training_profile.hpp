@@ -28,7 +28,7 @@
 #include "sluice/base/result.hpp"
 #include "sluice/base/units.hpp"
 
-namespace sluice {
+namespace sluice::profile {
 
 struct TrainingProfileOptions {
   int threads = 1;          // that touch buffers at once
@@ -66,4 +66,4 @@ Status start_profile(const TrainingProfileOptions& options = {});  // kBadInput:
 void add_layer();                                                  // the layer ends here; nothing without a profile
 Result<TrainingProfile> end_profile();                             // kBadInput without a start
 
-}  // namespace sluice
+}  // namespace sluice::profile

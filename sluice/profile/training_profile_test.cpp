@@ -5,7 +5,7 @@
 
 #include <thread>
 
-namespace sluice {
+namespace sluice::profile {
 namespace {
 
 using ::testing::HasSubstr;
@@ -132,4 +132,4 @@ TEST(TrainingProfile, RefusesWhatMakesNoSense) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::profile

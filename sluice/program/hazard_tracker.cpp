@@ -5,27 +5,27 @@
 
 #include "sluice/base/as_index.hpp"
 
-namespace sluice {
+namespace sluice::program {
 namespace {
 
-ProcessorId last_processor(const Graph& graph) {
+ProcessorId last_processor(const graph::Graph& graph) {
   ProcessorId last = kMainProcessor;
-  for (const Op& op : graph.ops()) last = std::max(last, op.processor);
+  for (const graph::Op& op : graph.ops()) last = std::max(last, op.processor);
   return last;
 }
 
 }  // namespace
 
-HazardTracker::HazardTracker(const Graph& graph, std::size_t tier_count, std::size_t transfer_count)
+HazardTracker::HazardTracker(const graph::Graph& graph, std::size_t tier_count, std::size_t transfer_count)
     : graph_(graph), tiers_(tier_count), waits_(transfer_count), mark_(transfer_count, 0) {
   const std::size_t processors = as_index(last_processor(graph)) + 1;
-  known_.assign(processors, {std::vector<OpIndex>(transfer_count, kNever), LastOps(processors, -1)});
+  known_.assign(processors, {std::vector<graph::OpIndex>(transfer_count, kNever), LastOps(processors, -1)});
   if (!several()) return;
   op_knows_.resize(graph.ops().size());
   transfer_knows_.resize(transfer_count);
 }
 
-Waits HazardTracker::enter_op(OpIndex op, const std::vector<Access>& accesses) {
+Waits HazardTracker::enter_op(graph::OpIndex op, const std::vector<Access>& accesses) {
   Waits found;
   for (const Access& access : accesses) collect(access, found);
   for (const Access& access : accesses) {
@@ -44,13 +44,14 @@ Waits HazardTracker::enter_op(OpIndex op, const std::vector<Access>& accesses) {
   return waits;
 }
 
-Waits HazardTracker::enter_transfer(TransferIndex transfer, OpIndex after_op, const std::vector<Access>& accesses) {
+Waits HazardTracker::enter_transfer(TransferIndex transfer, graph::OpIndex after_op,
+                                    const std::vector<Access>& accesses) {
   Waits found;
   for (const Access& access : accesses) collect(access, found);
   for (const Access& access : accesses) {
     access.writes ? record_write(access, {.transfer = transfer}) : record_read(access, {.transfer = transfer});
   }
-  const Known* known = after_op == kStepStart ? nullptr : &known_[as_index(processor_of(after_op))];
+  const Known* known = after_op == plan::kStepStart ? nullptr : &known_[as_index(processor_of(after_op))];
   Waits waits = needed(found, known);
   waits_[as_index(transfer)] = waits.transfers;
   if (several()) transfer_knows_[as_index(transfer)] = learned(waits, known);
@@ -102,7 +103,7 @@ void HazardTracker::record_read(const Access& access, Toucher reader) {
 
 void HazardTracker::add_reader(Segment& segment, Toucher reader) const {
   if (reader.op >= 0) {
-    std::erase_if(segment.op_readers, [&](OpIndex op) { return processor_of(op) == processor_of(reader.op); });
+    std::erase_if(segment.op_readers, [&](graph::OpIndex op) { return processor_of(op) == processor_of(reader.op); });
     segment.op_readers.push_back(reader.op);
     return;
   }
@@ -157,10 +158,12 @@ void HazardTracker::mark_waits_of(TransferIndex transfer, const Known* known) {
 }
 
 // The last of each processor, if it is not known to be done. (What the own processor has run is.)
-std::vector<OpIndex> HazardTracker::without_known(const std::vector<OpIndex>& found, const Known* known) const {
+std::vector<graph::OpIndex> HazardTracker::without_known(const std::vector<graph::OpIndex>& found,
+                                                         const Known* known) const {
   LastOps last(known_.size(), -1);
-  for (const OpIndex op : found) last[as_index(processor_of(op))] = std::max(last[as_index(processor_of(op))], op);
-  std::vector<OpIndex> waits;
+  for (const graph::OpIndex op : found)
+    last[as_index(processor_of(op))] = std::max(last[as_index(processor_of(op))], op);
+  std::vector<graph::OpIndex> waits;
   for (std::size_t processor = 0; processor < last.size(); ++processor) {
     if (last[processor] > (known == nullptr ? -1 : known->ops[processor])) waits.push_back(last[processor]);
   }
@@ -170,13 +173,14 @@ std::vector<OpIndex> HazardTracker::without_known(const std::vector<OpIndex>& fo
 void HazardTracker::drop_known_by_each_other(Waits& waits) const {
   const Waits all = waits;
   std::erase_if(waits.transfers, [&](TransferIndex transfer) {
-    return std::ranges::any_of(
-        all.ops, [&](OpIndex op) { return known_[as_index(processor_of(op))].settled_by[as_index(transfer)] <= op; });
+    return std::ranges::any_of(all.ops, [&](graph::OpIndex op) {
+      return known_[as_index(processor_of(op))].settled_by[as_index(transfer)] <= op;
+    });
   });
-  std::erase_if(waits.ops, [&](OpIndex op) {
+  std::erase_if(waits.ops, [&](graph::OpIndex op) {
     const auto knows = [&](const LastOps& last) { return last[as_index(processor_of(op))] >= op; };
-    return std::ranges::any_of(all.ops,
-                               [&](OpIndex other) { return other != op && knows(op_knows_[as_index(other)]); }) ||
+    return std::ranges::any_of(
+               all.ops, [&](graph::OpIndex other) { return other != op && knows(op_knows_[as_index(other)]); }) ||
            std::ranges::any_of(all.transfers,
                                [&](TransferIndex each) { return knows(transfer_knows_[as_index(each)]); });
   });
@@ -187,17 +191,17 @@ HazardTracker::LastOps HazardTracker::learned(const Waits& waits, const Known* k
   const auto add = [&](const LastOps& more) {
     for (std::size_t i = 0; i < result.size(); ++i) result[i] = std::max(result[i], more[i]);
   };
-  for (const OpIndex op : waits.ops) add(op_knows_[as_index(op)]);
+  for (const graph::OpIndex op : waits.ops) add(op_knows_[as_index(op)]);
   for (const TransferIndex transfer : waits.transfers) add(transfer_knows_[as_index(transfer)]);
   return result;
 }
 
 // Who has waited for a transfer knows that all it waited for is done too; who has waited for an op, what was settled
 // for that op.
-void HazardTracker::settle(const Waits& waits, OpIndex by, Known& known) {
+void HazardTracker::settle(const Waits& waits, graph::OpIndex by, Known& known) {
   std::vector<TransferIndex> stack = waits.transfers;
-  for (const OpIndex op : waits.ops) {
-    const std::vector<OpIndex>& there = known_[as_index(processor_of(op))].settled_by;
+  for (const graph::OpIndex op : waits.ops) {
+    const std::vector<graph::OpIndex>& there = known_[as_index(processor_of(op))].settled_by;
     for (std::size_t i = 0; i < there.size(); ++i) {
       if (there[i] <= op) stack.push_back(static_cast<TransferIndex>(i));
     }
@@ -211,4 +215,4 @@ void HazardTracker::settle(const Waits& waits, OpIndex by, Known& known) {
   }
 }
 
-}  // namespace sluice
+}  // namespace sluice::program

@@ -25,55 +25,55 @@
 #include "sluice/base/interval.hpp"
 #include "sluice/program/program.hpp"
 
-namespace sluice {
+namespace sluice::program {
 
 struct Waits {
   std::vector<TransferIndex> transfers;  // ascending
-  std::vector<OpIndex> ops;              // of other processors, at most one of each
+  std::vector<graph::OpIndex> ops;       // of other processors, at most one of each
 };
 
 class HazardTracker {
  public:
   // `graph`: whose ops are entered; they say on which processor they run.
-  HazardTracker(const Graph& graph, std::size_t tier_count, std::size_t transfer_count);
+  HazardTracker(const graph::Graph& graph, std::size_t tier_count, std::size_t transfer_count);
 
   struct Access {
-    TierId tier = 0;
+    memory::TierId tier = 0;
     Interval<Bytes> bytes;
     bool writes = false;
   };
 
   // What an op with these accesses must wait for. Ops are entered in ascending order.
-  Waits enter_op(OpIndex op, const std::vector<Access>& accesses);
+  Waits enter_op(graph::OpIndex op, const std::vector<Access>& accesses);
   // The same for a transfer that is issued after op `after_op`; these are entered in ascending index.
-  Waits enter_transfer(TransferIndex transfer, OpIndex after_op, const std::vector<Access>& accesses);
+  Waits enter_transfer(TransferIndex transfer, graph::OpIndex after_op, const std::vector<Access>& accesses);
 
  private:
   // Whoever touches a segment: one of the two.
   struct Toucher {
     TransferIndex transfer = -1;
-    OpIndex op = -1;
+    graph::OpIndex op = -1;
   };
   struct Segment {
     Bytes end = 0;
     Toucher writer;
     std::vector<TransferIndex> readers;
-    std::vector<OpIndex> op_readers;  // the last one of each processor
+    std::vector<graph::OpIndex> op_readers;  // the last one of each processor
   };
   using Segments = std::map<Bytes, Segment>;  // by first byte, disjoint
 
-  using LastOps = std::vector<OpIndex>;  // by ProcessorId: this one and those before it there; -1: none
+  using LastOps = std::vector<graph::OpIndex>;  // by ProcessorId: this one and those before it there; -1: none
 
   // What is known to be done when the next op of a processor starts.
   struct Known {
-    std::vector<OpIndex> settled_by;  // by TransferIndex: the first op there that came after it, or kNever
+    std::vector<graph::OpIndex> settled_by;  // by TransferIndex: the first op there that came after it, or kNever
     LastOps ops;
     bool settled(TransferIndex transfer) const { return settled_by[static_cast<std::size_t>(transfer)] != kNever; }
   };
-  static constexpr OpIndex kNever = std::numeric_limits<OpIndex>::max();
+  static constexpr graph::OpIndex kNever = std::numeric_limits<graph::OpIndex>::max();
 
   bool several() const { return known_.size() > 1; }
-  ProcessorId processor_of(OpIndex op) const { return graph_.op(op).processor; }
+  ProcessorId processor_of(graph::OpIndex op) const { return graph_.op(op).processor; }
   void split(Segments& segments, Bytes position);
   void collect(const Access& access, Waits& found);
   void record_read(const Access& access, Toucher reader);
@@ -82,12 +82,12 @@ class HazardTracker {
   Waits needed(const Waits& found, const Known* known);
   std::vector<TransferIndex> without_implied(std::vector<TransferIndex> found, const Known* known);
   void mark_waits_of(TransferIndex transfer, const Known* known);
-  std::vector<OpIndex> without_known(const std::vector<OpIndex>& found, const Known* known) const;
+  std::vector<graph::OpIndex> without_known(const std::vector<graph::OpIndex>& found, const Known* known) const;
   void drop_known_by_each_other(Waits& waits) const;
   LastOps learned(const Waits& waits, const Known* known) const;
-  void settle(const Waits& waits, OpIndex by, Known& known);
+  void settle(const Waits& waits, graph::OpIndex by, Known& known);
 
-  const Graph& graph_;
+  const graph::Graph& graph_;
   std::vector<Segments> tiers_;
   std::vector<std::vector<TransferIndex>> waits_;  // by TransferIndex
   std::vector<Known> known_;                       // by ProcessorId
@@ -98,4 +98,4 @@ class HazardTracker {
   int round_ = 0;
 };
 
-}  // namespace sluice
+}  // namespace sluice::program

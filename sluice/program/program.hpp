@@ -32,48 +32,48 @@
 #include "sluice/base/result.hpp"
 #include "sluice/plan/plan.hpp"
 
-namespace sluice {
+namespace sluice::program {
 
 using TransferIndex = std::int32_t;
 
 struct Location {
-  TierId tier = 0;
+  memory::TierId tier = 0;
   Bytes offset = 0;  // an address: in the fast tier perhaps one of a stitch
   bool operator==(const Location&) const = default;
 };
 
 struct ComputeInstruction {
-  OpIndex op = 0;
+  graph::OpIndex op = 0;
   std::vector<Location> operands;  // inputs then outputs
   std::vector<TransferIndex> waits;
-  std::vector<OpIndex> op_waits = {};  // of other processors
+  std::vector<graph::OpIndex> op_waits = {};  // of other processors
   ProcessorId processor = kMainProcessor;
 };
 
 struct TransferPart {
-  TensorId tensor = 0;
+  graph::TensorId tensor = 0;
   Bytes offset = 0;  // from the transfer's first byte
   bool operator==(const TransferPart&) const = default;
 };
 
 struct TransferInstruction {
-  TensorId tensor = 0;  // at the first byte
-  LinkId link = 0;
+  graph::TensorId tensor = 0;  // at the first byte
+  memory::LinkId link = 0;
   Location from;
   Location to;
   Bytes bytes = 0;  // rounded up to kBlockAlignment
-  OpIndex after_op = kStepStart;
+  graph::OpIndex after_op = plan::kStepStart;
   std::vector<TransferIndex> waits;
   std::vector<TransferPart> others;  // a block's other members, by offset
   // What lies in the slow tier is, or will be, encoded. Towards tier 0 the transfer decodes, away from it it encodes.
-  Encoding encoding = Encoding::kNone;
-  ResidencyIndex encoded = -1;         // the residency where it lies so
-  std::vector<OpIndex> op_waits = {};  // of other processors than that of `after_op`
+  memory::Encoding encoding = memory::Encoding::kNone;
+  plan::ResidencyIndex encoded = -1;          // the residency where it lies so
+  std::vector<graph::OpIndex> op_waits = {};  // of other processors than that of `after_op`
 };
 
 struct Program {
   std::vector<Bytes> arena_bytes;                 // by TierId: what to reserve
-  std::vector<Stitch> stitches;                   // of the fast arena, behind it
+  std::vector<memory::Stitch> stitches;           // of the fast arena, behind it
   Bytes staging_begin = 0;                        // what follows in the fast arena is for encoding, if there is any
   std::vector<ComputeInstruction> compute;        // by OpIndex
   std::vector<TransferInstruction> transfers;     // in plan order
@@ -83,13 +83,13 @@ struct Program {
 };
 
 // By ProcessorId, up to the last one that runs any: its ops, in order. The main processor has an entry in any case.
-std::vector<std::vector<OpIndex>> compute_lanes(const Program& program);
+std::vector<std::vector<graph::OpIndex>> compute_lanes(const Program& program);
 
 // Whether the plan can be run: kMismatch with what verify_plan() finds.
-Status check_plan(const Graph& graph, const Machine& machine, const Plan& plan);
+Status check_plan(const graph::Graph& graph, const memory::Machine& machine, const plan::Plan& plan);
 
 // The only way from a plan to a Program: checks the plan first, whoever made it and in every build. Errors: those of
 // check_plan().
-Result<Program> lower_plan(const Graph& graph, const Machine& machine, const Plan& plan);
+Result<Program> lower_plan(const graph::Graph& graph, const memory::Machine& machine, const plan::Plan& plan);
 
-}  // namespace sluice
+}  // namespace sluice::program

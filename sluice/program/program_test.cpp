@@ -11,7 +11,7 @@
 #include "sluice/testing/random/random_plan.hpp"
 #include "sluice/testing/tiny_step.hpp"
 
-namespace sluice {
+namespace sluice::program {
 namespace {
 
 using ::testing::ElementsAre;
@@ -21,18 +21,19 @@ using testing::tiny_step;
 using testing::TinyStep;
 
 TEST(LowerPlan, GivesOpsTheirOperandsAndWaits) {
-  const TinyStep step = tiny_step();
+  const testing::TinyStep step = testing::tiny_step();
   const Program program = lower_plan(step.graph, step.machine, step.plan).value();
   EXPECT_EQ(program.arena_bytes, step.plan.arena_bytes);
   ASSERT_EQ(program.compute.size(), 5u);
   EXPECT_THAT(program.compute[0].operands, ElementsAre(Location{0, 0}, Location{0, 4096}));
   EXPECT_THAT(program.compute[3].operands, ElementsAre(Location{0, 4096}, Location{0, 16384}, Location{0, 12288}));
-  for (const OpIndex op : {0, 1, 2, 4}) EXPECT_THAT(program.compute[static_cast<std::size_t>(op)].waits, IsEmpty());
+  for (const graph::OpIndex op : {0, 1, 2, 4})
+    EXPECT_THAT(program.compute[static_cast<std::size_t>(op)].waits, IsEmpty());
   EXPECT_THAT(program.compute[3].waits, ElementsAre(1));  // x is back; that the eviction is done follows
 }
 
 TEST(LowerPlan, GivesTransfersTheirLanesAndWaits) {
-  const TinyStep step = tiny_step();
+  const testing::TinyStep step = testing::tiny_step();
   const Program program = lower_plan(step.graph, step.machine, step.plan).value();
   ASSERT_EQ(program.transfers.size(), 2u);
   const TransferInstruction& evict = program.transfers[0];
@@ -47,29 +48,29 @@ TEST(LowerPlan, GivesTransfersTheirLanesAndWaits) {
 }
 
 TEST(LowerPlan, SaysWhereTensorsAreBetweenSteps) {
-  TinyStep step = tiny_step();
-  step.plan.residencies[TinyStep::kWDram].offset = 20480;
+  testing::TinyStep step = testing::tiny_step();
+  step.plan.residencies[testing::TinyStep::kWDram].offset = 20480;
   step.plan.arena_bytes[0] = step.plan.budgets[0] = 24576;
-  ASSERT_THAT(verify_plan(step.graph, step.machine, step.plan), IsEmpty());
+  ASSERT_THAT(plan::verify_plan(step.graph, step.machine, step.plan), IsEmpty());
   const Program program = lower_plan(step.graph, step.machine, step.plan).value();
-  EXPECT_EQ(program.step_start.at(TinyStep::kW), (Location{0, 20480}));
-  EXPECT_EQ(program.step_start.at(TinyStep::kLoss), (Location{0, 12288}));
+  EXPECT_EQ(program.step_start.at(testing::TinyStep::kW), (Location{0, 20480}));
+  EXPECT_EQ(program.step_start.at(testing::TinyStep::kLoss), (Location{0, 12288}));
 }
 
 // n takes room that x leaves, so op 2, which writes it, waits for the eviction: a write behind a transfer's read.
 TEST(LowerPlan, AnOpWaitsForTheRoomItWrites) {
-  TinyStep step = tiny_step();
-  step.plan.residencies[TinyStep::kNDram].offset = 8192;  // half of x's room
-  step.plan.residencies[TinyStep::kXDramAgain].offset = 20480;
+  testing::TinyStep step = testing::tiny_step();
+  step.plan.residencies[testing::TinyStep::kNDram].offset = 8192;  // half of x's room
+  step.plan.residencies[testing::TinyStep::kXDramAgain].offset = 20480;
   step.plan.arena_bytes[0] = step.plan.budgets[0] = 28672;
-  ASSERT_THAT(verify_plan(step.graph, step.machine, step.plan), IsEmpty());
+  ASSERT_THAT(plan::verify_plan(step.graph, step.machine, step.plan), IsEmpty());
   const Program program = lower_plan(step.graph, step.machine, step.plan).value();
   EXPECT_THAT(program.compute[2].waits, ElementsAre(0));
 }
 
 TEST(LowerPlan, RefusesWhatTheVerifierDoesNotPass) {
-  TinyStep step = tiny_step();
-  step.plan.residencies[TinyStep::kNDram].offset = 4096;  // on top of x
+  testing::TinyStep step = testing::tiny_step();
+  step.plan.residencies[testing::TinyStep::kNDram].offset = 4096;  // on top of x
   const Result<Program> program = lower_plan(step.graph, step.machine, step.plan);
   ASSERT_FALSE(program.ok());
   EXPECT_EQ(program.error().code, ErrorCode::kMismatch);
@@ -89,8 +90,8 @@ bool follows(const Program& program, const std::vector<TransferIndex>& waits, Tr
 TEST(LowerPlan, WaitsPointBackwardsAndNoneFollowsFromAnother) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE(seed);
-    const Graph graph = testing::random_graph(seed);
-    const Machine machine = testing::random_machine(seed);
+    const graph::Graph graph = testing::random_graph(seed);
+    const memory::Machine machine = testing::random_machine(seed);
     const Program program = lower_plan(graph, machine, testing::random_plan(seed, graph, machine)).value();
     for (std::size_t i = 0; i < program.transfers.size(); ++i) {
       const auto& waits = program.transfers[i].waits;
@@ -110,10 +111,10 @@ TEST(LowerPlan, WaitsPointBackwardsAndNoneFollowsFromAnother) {
 
 TEST(LowerPlanCost, ResNet200SizeTakesMilliseconds) {
   std::uint64_t seed = 0;
-  Graph graph;
+  graph::Graph graph;
   while (graph.op_count() < 3000) graph = testing::random_graph(seed++, {.most_layers = 1200, .most_bytes = 40960});
-  const Machine machine = testing::random_machine(3);
-  const Plan plan = testing::random_plan(1, graph, machine);
+  const memory::Machine machine = testing::random_machine(3);
+  const plan::Plan plan = testing::random_plan(1, graph, machine);
   const std::clock_t begin = std::clock();  // processor time: machines are shared
   const Program program = lower_plan(graph, machine, plan).value();
   const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
@@ -123,4 +124,4 @@ TEST(LowerPlanCost, ResNet200SizeTakesMilliseconds) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::program

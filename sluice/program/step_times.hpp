@@ -6,7 +6,7 @@
 
 #include "sluice/base/units.hpp"
 
-namespace sluice {
+namespace sluice::program {
 
 struct Span {
   Seconds begin = 0;  // since the step's start
@@ -25,4 +25,4 @@ struct StepTimes {
   std::vector<Bytes> raw_link_bytes;  // by LinkId: the same if nothing were encoded
 };
 
-}  // namespace sluice
+}  // namespace sluice::program

@@ -5,16 +5,18 @@
 #include "sluice/planners/planner.hpp"
 #include "sluice/planners/registry/registry.hpp"
 
-namespace sluice {
+namespace sluice::report {
 
-bool bound_applies(const Plan& plan) {
-  const PlannerEntry* planner = find_planner(plan.planner);
+bool bound_applies(const plan::Plan& plan) {
+  const planners::PlannerEntry* planner = planners::find_planner(plan.planner);
   return planner != nullptr && planner->keeps_short_lived_fast && plan.schedule.empty();
 }
 
-FastMemoryBound bound_of(const Graph& graph) { return measure_bound(graph, analyze_liveness(graph)); }
+graph::FastMemoryBound bound_of(const graph::Graph& graph) {
+  return graph::measure_bound(graph, graph::analyze_liveness(graph));
+}
 
-std::string describe_bound(const Graph& graph, const FastMemoryBound& bound) {
+std::string describe_bound(const graph::Graph& graph, const graph::FastMemoryBound& bound) {
   std::string text = fmt::format("{}: {} of short-lived tensors at once", format_bytes(bound.bytes()),
                                  format_bytes(bound.short_lived_peak));
   if (bound.largest_long_lived >= 0) {
@@ -24,7 +26,7 @@ std::string describe_bound(const Graph& graph, const FastMemoryBound& bound) {
   return text;
 }
 
-std::optional<std::string> explain_below_bound(const FastMemoryBound& bound, Bytes budget,
+std::optional<std::string> explain_below_bound(const graph::FastMemoryBound& bound, Bytes budget,
                                                const std::optional<Loss>& loss) {
   if (budget >= bound.bytes()) return std::nullopt;
   std::string text = fmt::format(
@@ -35,7 +37,7 @@ std::optional<std::string> explain_below_bound(const FastMemoryBound& bound, Byt
   return text;
 }
 
-nlohmann::json bound_json(const Graph& graph, const FastMemoryBound& bound) {
+nlohmann::json bound_json(const graph::Graph& graph, const graph::FastMemoryBound& bound) {
   nlohmann::json object{{"bytes", bound.bytes()},
                         {"short_lived_peak_bytes", bound.short_lived_peak},
                         {"short_lived_peak_op", graph.op(bound.short_lived_peak_op).name},
@@ -44,4 +46,4 @@ nlohmann::json bound_json(const Graph& graph, const FastMemoryBound& bound) {
   return object;
 }
 
-}  // namespace sluice
+}  // namespace sluice::report

@@ -5,7 +5,7 @@
 
 #include "sluice/testing/drawn_step.hpp"
 
-namespace sluice {
+namespace sluice::report {
 namespace {
 
 using ::testing::EndsWith;
@@ -20,7 +20,7 @@ TEST(BoundNoteTest, NamesWhatTheBoundIsMadeOf) {
 
 TEST(BoundNoteTest, SpeaksOfBudgetsBelowTheBoundOnly) {
   const Step step;
-  const FastMemoryBound bound = bound_of(step.graph);
+  const graph::FastMemoryBound bound = bound_of(step.graph);
   EXPECT_FALSE(explain_below_bound(bound, bound.bytes(), std::nullopt));
   const auto silent = explain_below_bound(bound, bound.bytes() - 1024, std::nullopt);
   ASSERT_TRUE(silent);
@@ -33,7 +33,7 @@ TEST(BoundNoteTest, SpeaksOfBudgetsBelowTheBoundOnly) {
 }
 
 TEST(BoundNoteTest, AppliesToSentinelsPlans) {
-  Plan plan;
+  plan::Plan plan;
   plan.planner = "sentinel";
   EXPECT_TRUE(bound_applies(plan));
   plan.planner = "on-demand";
@@ -41,4 +41,4 @@ TEST(BoundNoteTest, AppliesToSentinelsPlans) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::report

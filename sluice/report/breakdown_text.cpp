@@ -6,20 +6,20 @@
 
 #include "sluice/report/text_table.hpp"
 
-namespace sluice {
+namespace sluice::report {
 namespace {
 
 struct PartColumn {
   const char* title;
-  Seconds TimeBreakdown::*seconds;
+  Seconds sim::TimeBreakdown::*seconds;
 };
 
 // Those that add up to the step, as they are stacked.
-constexpr std::array<PartColumn, 5> kStacked{{{"computation", &TimeBreakdown::computation},
-                                              {"recomputation", &TimeBreakdown::recomputation},
-                                              {"exposed transfer", &TimeBreakdown::exposed_transfer},
-                                              {"processor wait", &TimeBreakdown::processor_wait},
-                                              {"other", &TimeBreakdown::other}}};
+constexpr std::array<PartColumn, 5> kStacked{{{"computation", &sim::TimeBreakdown::computation},
+                                              {"recomputation", &sim::TimeBreakdown::recomputation},
+                                              {"exposed transfer", &sim::TimeBreakdown::exposed_transfer},
+                                              {"processor wait", &sim::TimeBreakdown::processor_wait},
+                                              {"other", &sim::TimeBreakdown::other}}};
 
 std::string milliseconds(Seconds seconds) { return fmt::format("{:.2f}", seconds * 1e3); }
 
@@ -39,4 +39,4 @@ std::string breakdown_table(const std::vector<NamedBreakdown>& steps) {
   return table.text();
 }
 
-}  // namespace sluice
+}  // namespace sluice::report

@@ -6,13 +6,13 @@
 
 #include "sluice/sim/time_breakdown.hpp"
 
-namespace sluice {
+namespace sluice::report {
 
 struct NamedBreakdown {
   std::string name;  // "joint, predicted"
-  TimeBreakdown parts;
+  sim::TimeBreakdown parts;
 };
 
 std::string breakdown_table(const std::vector<NamedBreakdown>& steps);
 
-}  // namespace sluice
+}  // namespace sluice::report

@@ -3,19 +3,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sluice {
+namespace sluice::report {
 namespace {
 
 using ::testing::HasSubstr;
 
 std::vector<NamedBreakdown> two_steps() {
-  const TimeBreakdown planned{.computation = 0.030,
-                              .recomputation = 0.005,
-                              .exposed_transfer = 0.004,
-                              .processor_wait = 0,
-                              .other = 0.001,
-                              .overlapped_transfer = 0.020};
-  TimeBreakdown measured = planned;
+  const sim::TimeBreakdown planned{.computation = 0.030,
+                                   .recomputation = 0.005,
+                                   .exposed_transfer = 0.004,
+                                   .processor_wait = 0,
+                                   .other = 0.001,
+                                   .overlapped_transfer = 0.020};
+  sim::TimeBreakdown measured = planned;
   measured.exposed_transfer = 0.006;
   return {{"joint, simulated", planned}, {"joint, executed", measured}};
 }
@@ -29,4 +29,4 @@ TEST(BreakdownText, TheTableHasTheStepAndItsParts) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::report

@@ -4,25 +4,30 @@
 
 #include <algorithm>
 
-namespace sluice {
+namespace sluice::report {
 namespace {
 
-bool is_used(const Liveness& liveness, TensorId id) { return !liveness.uses[static_cast<std::size_t>(id)].empty(); }
+bool is_used(const graph::Liveness& liveness, graph::TensorId id) {
+  return !liveness.uses[static_cast<std::size_t>(id)].empty();
+}
 
 // Of the tensors that `counts` accepts; 0 for the others.
 template <typename Counts>
-std::vector<Bytes> bytes_of(const Graph& graph, const Counts& counts) {
+std::vector<Bytes> bytes_of(const graph::Graph& graph, const Counts& counts) {
   std::vector<Bytes> bytes;
-  for (TensorId id = 0; id < graph.tensor_count(); ++id) bytes.push_back(counts(id) ? graph.tensor(id).bytes : 0);
+  for (graph::TensorId id = 0; id < graph.tensor_count(); ++id)
+    bytes.push_back(counts(id) ? graph.tensor(id).bytes : 0);
   return bytes;
 }
 
-int span_of(const Liveness& liveness, OpIndex op) { return liveness.span_of_op[static_cast<std::size_t>(op)]; }
+int span_of(const graph::Liveness& liveness, graph::OpIndex op) {
+  return liveness.span_of_op[static_cast<std::size_t>(op)];
+}
 
-int layers_of(const Liveness& liveness) { return static_cast<int>(liveness.spans.size()); }
+int layers_of(const graph::Liveness& liveness) { return static_cast<int>(liveness.spans.size()); }
 
-int lifetime(const Liveness& liveness, TensorId id) {
-  const Interval<OpIndex> range = liveness.ranges[static_cast<std::size_t>(id)];
+int lifetime(const graph::Liveness& liveness, graph::TensorId id) {
+  const Interval<graph::OpIndex> range = liveness.ranges[static_cast<std::size_t>(id)];
   return span_of(liveness, range.end - 1) - span_of(liveness, range.begin) + 1;
 }
 
@@ -34,10 +39,10 @@ auto& row_of(Rows& rows, int layers) {
 }
 
 // What the profile counted of one op's use of a tensor.
-std::int64_t accesses_of_use(const AccessProfile* profile, OpIndex op, TensorId tensor) {
+std::int64_t accesses_of_use(const profile::AccessProfile* profile, graph::OpIndex op, graph::TensorId tensor) {
   if (profile == nullptr) return 0;
   const auto& operands = profile->ops.at(static_cast<std::size_t>(op));
-  const auto touches = std::ranges::find(operands, tensor, &TensorTouches::tensor);
+  const auto touches = std::ranges::find(operands, tensor, &profile::TensorTouches::tensor);
   return touches == operands.end() ? 0 : touches->reads + touches->writes;
 }
 
@@ -48,7 +53,7 @@ void TensorGroup::add(Bytes tensor_bytes) {
   bytes += tensor_bytes;
 }
 
-void BySize::add(Bytes tensor_bytes) { (tensor_bytes < kPageBytes ? small : large).add(tensor_bytes); }
+void BySize::add(Bytes tensor_bytes) { (tensor_bytes < profile::kPageBytes ? small : large).add(tensor_bytes); }
 
 std::vector<LayerBucket> layer_buckets(int layers) {
   constexpr int kLayersOfReDL = 64;
@@ -64,15 +69,15 @@ std::vector<LayerBucket> layer_buckets(int layers) {
   return buckets;
 }
 
-Lifetimes measure_lifetimes(const Graph& graph, const Liveness& liveness) {
+Lifetimes measure_lifetimes(const graph::Graph& graph, const graph::Liveness& liveness) {
   Lifetimes lifetimes;
   const int layers = layers_of(liveness);
   for (const LayerBucket& bucket : layer_buckets(layers)) lifetimes.rows.push_back({bucket, {}});
   lifetimes.rows.push_back({{fmt::format(">{}", layers), {layers + 1, layers + 2}}, {}});
-  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
+  for (graph::TensorId id = 0; id < graph.tensor_count(); ++id) {
     if (!is_used(liveness, id)) continue;
     const Bytes bytes = graph.tensor(id).bytes;
-    const bool persistent = is_persistent(graph.tensor(id).role);
+    const bool persistent = graph::is_persistent(graph.tensor(id).role);
     (liveness.short_lived[static_cast<std::size_t>(id)] ? lifetimes.short_lived : lifetimes.long_lived).add(bytes);
     if (persistent) lifetimes.persistent.add(bytes);
     row_of(lifetimes.rows, persistent ? layers + 1 : lifetime(liveness, id)).tensors.add(bytes);
@@ -80,15 +85,16 @@ Lifetimes measure_lifetimes(const Graph& graph, const Liveness& liveness) {
   return lifetimes;
 }
 
-Distances measure_distances(const Graph& graph, const Liveness& liveness, const AccessProfile* accesses) {
+Distances measure_distances(const graph::Graph& graph, const graph::Liveness& liveness,
+                            const profile::AccessProfile* accesses) {
   Distances distances;
   const int layers = layers_of(liveness);
   distances.rows.push_back({{"0", {0, 1}}});
   for (const LayerBucket& bucket : layer_buckets(layers)) distances.rows.push_back({bucket});
   distances.first_uses.bucket.name = "first use";
-  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
-    const std::vector<Use>& uses = liveness.uses[static_cast<std::size_t>(id)];
-    const bool persistent = is_persistent(graph.tensor(id).role);
+  for (graph::TensorId id = 0; id < graph.tensor_count(); ++id) {
+    const std::vector<graph::Use>& uses = liveness.uses[static_cast<std::size_t>(id)];
+    const bool persistent = graph::is_persistent(graph.tensor(id).role);
     for (std::size_t i = 0; i < uses.size(); ++i) {
       const bool follows = i > 0 || persistent;
       const int before = span_of(liveness, i > 0 ? uses[i - 1].op : uses.back().op) - (i > 0 ? 0 : layers);
@@ -102,14 +108,18 @@ Distances measure_distances(const Graph& graph, const Liveness& liveness, const 
   return distances;
 }
 
-LiveBytes measure_live_bytes(const Graph& graph, const Liveness& liveness) {
-  const auto persistent = [&](TensorId id) { return is_used(liveness, id) && is_persistent(graph.tensor(id).role); };
-  const auto is_short = [&](TensorId id) { return bool{liveness.short_lived[static_cast<std::size_t>(id)]}; };
-  const auto is_long = [&](TensorId id) { return !is_persistent(graph.tensor(id).role) && !is_short(id); };
-  LiveBytes live{.persistent = live_bytes(liveness, bytes_of(graph, persistent)),
-                 .long_lived = live_bytes(liveness, bytes_of(graph, is_long)),
-                 .short_lived = live_bytes(liveness, bytes_of(graph, is_short))};
-  for (OpIndex op = 0; op < graph.op_count(); ++op) {
+LiveBytes measure_live_bytes(const graph::Graph& graph, const graph::Liveness& liveness) {
+  const auto persistent = [&](graph::TensorId id) {
+    return is_used(liveness, id) && is_persistent(graph.tensor(id).role);
+  };
+  const auto is_short = [&](graph::TensorId id) { return bool{liveness.short_lived[static_cast<std::size_t>(id)]}; };
+  const auto is_long = [&](graph::TensorId id) {
+    return !graph::is_persistent(graph.tensor(id).role) && !is_short(id);
+  };
+  LiveBytes live{.persistent = graph::live_bytes(liveness, bytes_of(graph, persistent)),
+                 .long_lived = graph::live_bytes(liveness, bytes_of(graph, is_long)),
+                 .short_lived = graph::live_bytes(liveness, bytes_of(graph, is_short))};
+  for (graph::OpIndex op = 0; op < graph.op_count(); ++op) {
     const auto at = static_cast<std::size_t>(op);
     const Bytes all = live.persistent[at] + live.long_lived[at] + live.short_lived[at];
     if (all > live.peak) live.peak_op = op;
@@ -118,17 +128,19 @@ LiveBytes measure_live_bytes(const Graph& graph, const Liveness& liveness) {
   return live;
 }
 
-Characterization characterize(const Graph& graph, const Liveness& liveness, const AccessProfile* accesses) {
+Characterization characterize(const graph::Graph& graph, const graph::Liveness& liveness,
+                              const profile::AccessProfile* accesses) {
   Characterization found{.layers = layers_of(liveness)};
   found.lifetimes = measure_lifetimes(graph, liveness);
   found.distances = measure_distances(graph, liveness, accesses);
   found.live = measure_live_bytes(graph, liveness);
-  found.bound = measure_bound(graph, liveness);
+  found.bound = graph::measure_bound(graph, liveness);
   if (accesses == nullptr) return found;
-  const std::vector<TensorAccesses> counts = accesses_by_tensor(graph, *accesses);
+  const std::vector<profile::TensorAccesses> counts = profile::accesses_by_tensor(graph, *accesses);
   found.heat = measure_heat(graph, liveness, counts);
-  found.false_sharing = measure_false_sharing(graph, liveness, allocation_order_layout(graph, liveness), counts);
+  found.false_sharing =
+      measure_false_sharing(graph, liveness, layout::allocation_order_layout(graph, liveness), counts);
   return found;
 }
 
-}  // namespace sluice
+}  // namespace sluice::report

@@ -18,7 +18,7 @@
 #include "sluice/layout/page_layout.hpp"
 #include "sluice/profile/access_profile.hpp"
 
-namespace sluice {
+namespace sluice::report {
 
 struct TensorGroup {
   std::int64_t tensors = 0;
@@ -100,7 +100,7 @@ struct FalseSharing {
 struct LiveBytes {
   std::vector<Bytes> persistent, long_lived, short_lived;  // by OpIndex; `long_lived` without the persistent ones
   Bytes peak = 0;                                          // of all of them
-  OpIndex peak_op = 0;
+  graph::OpIndex peak_op = 0;
 };
 
 struct Characterization {
@@ -108,19 +108,23 @@ struct Characterization {
   Lifetimes lifetimes;
   Distances distances;
   LiveBytes live;
-  FastMemoryBound bound;
+  graph::FastMemoryBound bound;
   std::optional<HotAndCold> heat;             // with a profile
   std::optional<FalseSharing> false_sharing;  // with a profile
 };
 
 // `accesses`: of this graph, or null.
-Characterization characterize(const Graph& graph, const Liveness& liveness, const AccessProfile* accesses);
+Characterization characterize(const graph::Graph& graph, const graph::Liveness& liveness,
+                              const profile::AccessProfile* accesses);
 
-Lifetimes measure_lifetimes(const Graph& graph, const Liveness& liveness);
-Distances measure_distances(const Graph& graph, const Liveness& liveness, const AccessProfile* accesses);
-LiveBytes measure_live_bytes(const Graph& graph, const Liveness& liveness);
-HotAndCold measure_heat(const Graph& graph, const Liveness& liveness, const std::vector<TensorAccesses>& accesses);
-FalseSharing measure_false_sharing(const Graph& graph, const Liveness& liveness, const PageLayout& layout,
-                                   const std::vector<TensorAccesses>& accesses);
+Lifetimes measure_lifetimes(const graph::Graph& graph, const graph::Liveness& liveness);
+Distances measure_distances(const graph::Graph& graph, const graph::Liveness& liveness,
+                            const profile::AccessProfile* accesses);
+LiveBytes measure_live_bytes(const graph::Graph& graph, const graph::Liveness& liveness);
+HotAndCold measure_heat(const graph::Graph& graph, const graph::Liveness& liveness,
+                        const std::vector<profile::TensorAccesses>& accesses);
+FalseSharing measure_false_sharing(const graph::Graph& graph, const graph::Liveness& liveness,
+                                   const layout::PageLayout& layout,
+                                   const std::vector<profile::TensorAccesses>& accesses);
 
-}  // namespace sluice
+}  // namespace sluice::report

@@ -2,7 +2,7 @@
 
 #include "sluice/report/bound_note.hpp"
 
-namespace sluice {
+namespace sluice::report {
 namespace {
 
 using nlohmann::json;
@@ -61,7 +61,7 @@ json false_sharing_json(const FalseSharing& sharing) {
           {"misclassed_together_bytes", sharing.misclassed_together}};
 }
 
-json live_json(const Graph& graph, const LiveBytes& live) {
+json live_json(const graph::Graph& graph, const LiveBytes& live) {
   return {{"peak_bytes", live.peak},
           {"peak_op", graph.op(live.peak_op).name},
           {"persistent", live.persistent},
@@ -69,11 +69,11 @@ json live_json(const Graph& graph, const LiveBytes& live) {
           {"short_lived", live.short_lived}};
 }
 
-json traffic_json(const PageTraffic& traffic) { return {{"in", traffic.in}, {"out", traffic.out}}; }
+json traffic_json(const layout::PageTraffic& traffic) { return {{"in", traffic.in}, {"out", traffic.out}}; }
 
 }  // namespace
 
-json characterization_json(const Graph& graph, const Characterization& found) {
+json characterization_json(const graph::Graph& graph, const Characterization& found) {
   const bool counted = found.heat.has_value();
   json object{{"layers", found.layers},
               {"short_lived", by_size_json(found.lifetimes.short_lived)},
@@ -105,7 +105,7 @@ json page_migration_json(std::span<const PageMigrationCase> cases) {
   return rows;
 }
 
-json access_method_json(const AccessProfile& profile) {
+json access_method_json(const profile::AccessProfile& profile) {
   return {{"method", profile.method},
           {"tlb_reach", profile.tlb_reach},
           {"largest_chunk", profile.largest_chunk},
@@ -115,4 +115,4 @@ json access_method_json(const AccessProfile& profile) {
           {"notes", profile.notes}};
 }
 
-}  // namespace sluice
+}  // namespace sluice::report

@@ -8,7 +8,7 @@
 #include "sluice/testing/random/random_graph.hpp"
 #include "sluice/testing/random/seeded_random.hpp"
 
-namespace sluice {
+namespace sluice::report {
 namespace {
 
 using Step = testing::DrawnStep;
@@ -104,7 +104,8 @@ TEST(CharacterizationTest, HeatHasThePapersBounds) {
 
 TEST(CharacterizationTest, TensorsAreHotOrColdByTheirAveragePage) {
   const Step step;
-  const HotAndCold found = measure_heat(step.graph, step.liveness, accesses_by_tensor(step.graph, step.accesses));
+  const HotAndCold found =
+      measure_heat(step.graph, step.liveness, profile::accesses_by_tensor(step.graph, step.accesses));
   const auto row = [&](Heat heat) { return found.rows[static_cast<std::size_t>(heat)]; };
   EXPECT_EQ(row(Heat::kCold).tensors, (TensorGroup{4, 49668}));
   EXPECT_EQ(row(Heat::kWarm).tensors, (TensorGroup{2, 28672}));
@@ -119,9 +120,9 @@ TEST(CharacterizationTest, TensorsAreHotOrColdByTheirAveragePage) {
 TEST(CharacterizationTest, FalseSharingTellsNeighboursFromSuccessors) {
   const Step step;
   const FalseSharing found = measure_false_sharing(step.graph, step.liveness, {step.offsets, step.end},
-                                                   accesses_by_tensor(step.graph, step.accesses));
+                                                   profile::accesses_by_tensor(step.graph, step.accesses));
   EXPECT_EQ(found.tensor_bytes, (Heats{49668, 28672, 4095}));
-  EXPECT_EQ(found.page_bytes, (Heats{12 * kPageBytes, 7 * kPageBytes, kPageBytes}));
+  EXPECT_EQ(found.page_bytes, (Heats{12 * profile::kPageBytes, 7 * profile::kPageBytes, profile::kPageBytes}));
   EXPECT_EQ(found.bytes_of[0], (Heats{49152, 516, 0}));
   EXPECT_EQ(found.bytes_of[1], (Heats{0, 24576, 4096}));
   EXPECT_EQ(found.bytes_of[2], (Heats{0, 0, 4095}));
@@ -145,23 +146,23 @@ TEST(CharacterizationTest, RefusesAccessesOfAnotherGraph) {
 }
 
 // The same, one page at a time.
-FalseSharing by_single_pages(const Graph& graph, const PageLayout& layout,
-                             const std::vector<TensorAccesses>& accesses) {
+FalseSharing by_single_pages(const graph::Graph& graph, const layout::PageLayout& layout,
+                             const std::vector<profile::TensorAccesses>& accesses) {
   FalseSharing found;
-  for (std::int64_t page = 0; page < page_count(layout, kPageBytes); ++page) {
-    std::vector<TensorId> here;
+  for (std::int64_t page = 0; page < layout::page_count(layout, profile::kPageBytes); ++page) {
+    std::vector<graph::TensorId> here;
     double all = 0;
-    for (TensorId id = 0; id < graph.tensor_count(); ++id) {
-      if (!pages_of(layout, graph, id, kPageBytes).contains(page)) continue;
+    for (graph::TensorId id = 0; id < graph.tensor_count(); ++id) {
+      if (!pages_of(layout, graph, id, profile::kPageBytes).contains(page)) continue;
       here.push_back(id);
       all += accesses[static_cast<std::size_t>(id)].per_page;
     }
     const auto heat = static_cast<std::size_t>(heat_of(all));
-    if (!here.empty()) found.page_bytes[heat] += kPageBytes;
-    for (const TensorId id : here) {
+    if (!here.empty()) found.page_bytes[heat] += profile::kPageBytes;
+    for (const graph::TensorId id : here) {
       const Bytes offset = layout.offsets[static_cast<std::size_t>(id)];
-      const Bytes begin = std::max(offset, page * kPageBytes);
-      const Bytes end = std::min(offset + graph.tensor(id).bytes, (page + 1) * kPageBytes);
+      const Bytes begin = std::max(offset, page * profile::kPageBytes);
+      const Bytes end = std::min(offset + graph.tensor(id).bytes, (page + 1) * profile::kPageBytes);
       const auto own = static_cast<std::size_t>(heat_of(accesses[static_cast<std::size_t>(id)].per_page));
       found.bytes_of[own][heat] += end - begin;
       found.tensor_bytes[own] += end - begin;
@@ -174,12 +175,12 @@ FalseSharing by_single_pages(const Graph& graph, const PageLayout& layout,
 TEST(CharacterizationTest, FalseSharingOfRandomGraphsIsThatOfTheirSinglePages) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     SCOPED_TRACE(seed);
-    const Graph graph = testing::random_graph(seed);
-    const Liveness liveness = analyze_liveness(graph);
-    const PageLayout layout = allocation_order_layout(graph, liveness);
+    const graph::Graph graph = testing::random_graph(seed);
+    const graph::Liveness liveness = graph::analyze_liveness(graph);
+    const layout::PageLayout layout = layout::allocation_order_layout(graph, liveness);
     testing::SeededRandom random(seed);
-    std::vector<TensorAccesses> accesses(graph.tensors().size());
-    for (TensorAccesses& each : accesses) each.per_page = random.between(0, 40);  // whole: sums are exact
+    std::vector<profile::TensorAccesses> accesses(graph.tensors().size());
+    for (profile::TensorAccesses& each : accesses) each.per_page = random.between(0, 40);  // whole: sums are exact
     const FalseSharing found = measure_false_sharing(graph, liveness, layout, accesses);
     const FalseSharing expected = by_single_pages(graph, layout, accesses);
     EXPECT_EQ(found.tensor_bytes, expected.tensor_bytes);
@@ -193,8 +194,8 @@ TEST(CharacterizationTest, FalseSharingOfRandomGraphsIsThatOfTheirSinglePages) {
 TEST(CharacterizationTest, EveryTensorAndUseOfARandomGraphIsCountedOnce) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     SCOPED_TRACE(seed);
-    const Graph graph = testing::random_graph(seed);
-    const Characterization found = characterize(graph, analyze_liveness(graph), nullptr);
+    const graph::Graph graph = testing::random_graph(seed);
+    const Characterization found = characterize(graph, graph::analyze_liveness(graph), nullptr);
     const std::int64_t tensors = found.lifetimes.short_lived.all().tensors + found.lifetimes.long_lived.all().tensors;
     std::int64_t in_rows = 0;
     for (const Lifetimes::Row& row : found.lifetimes.rows) in_rows += row.tensors.all().tensors;
@@ -202,11 +203,11 @@ TEST(CharacterizationTest, EveryTensorAndUseOfARandomGraphIsCountedOnce) {
     std::int64_t uses = found.distances.first_uses.uses;
     for (const Distances::Row& row : found.distances.rows) uses += row.uses;
     std::size_t operands = 0;
-    for (const Op& op : graph.ops()) operands += distinct_operands(op).size();
+    for (const graph::Op& op : graph.ops()) operands += graph::distinct_operands(op).size();
     EXPECT_EQ(uses, static_cast<std::int64_t>(operands));
     EXPECT_LE(found.bound.bytes(), found.live.peak + found.bound.largest_long_lived_bytes);
   }
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::report

@@ -6,7 +6,7 @@
 
 #include "sluice/report/text_table.hpp"
 
-namespace sluice {
+namespace sluice::report {
 namespace {
 
 double real(std::int64_t number) { return static_cast<double>(number); }
@@ -125,13 +125,13 @@ std::string false_sharing_text(const FalseSharing& sharing) {
              format_bytes(sharing.misclassed_together), format_bytes(again));
 }
 
-std::string where(const Graph& graph, OpIndex op) {
-  const Op& at = graph.op(op);
+std::string where(const graph::Graph& graph, graph::OpIndex op) {
+  const graph::Op& at = graph.op(op);
   return fmt::format("during {} ({})", at.name, to_string(at.phase));
 }
 
-std::string memory_text(const Graph& graph, const Characterization& found) {
-  const FastMemoryBound& bound = found.bound;
+std::string memory_text(const graph::Graph& graph, const Characterization& found) {
+  const graph::FastMemoryBound& bound = found.bound;
   const std::string largest = bound.largest_long_lived < 0
                                   ? "there is none"
                                   : fmt::format("{}, {}", format_bytes(bound.largest_long_lived_bytes),
@@ -164,7 +164,8 @@ std::string format_share(double part, double whole) {
   return whole == 0 ? "-" : fmt::format("{:.1f} %", 100 * part / whole);
 }
 
-std::string describe_characterization(const Graph& graph, const Liveness& liveness, const Characterization& found) {
+std::string describe_characterization(const graph::Graph& graph, const graph::Liveness& liveness,
+                                      const Characterization& found) {
   std::string text = fmt::format("{} ops in {} layers (each a run of ops of one model layer, forward or backward)\n",
                                  graph.op_count(), liveness.spans.size());
   text += section("Short-lived: live within one layer. Small: below 4 KiB (Sentinel III-B, observation 1)",
@@ -198,7 +199,7 @@ std::string describe_page_migration(std::span<const PageMigrationCase> cases) {
       continue;
     }
     any = true;
-    const PageMigrationComparison& moved = *each.comparison;
+    const layout::PageMigrationComparison& moved = *each.comparison;
     const Bytes before = moved.allocation_order.total();
     table.add_row({format_bytes(each.page_bytes), format_bytes(each.fast_budget), format_bytes(before),
                    format_bytes(moved.freed_known.total()), format_bytes(moved.reorganized.total()),
@@ -210,7 +211,7 @@ std::string describe_page_migration(std::span<const PageMigrationCase> cases) {
       (any ? table.text() : "") + problems);
 }
 
-std::string describe_access_method(const AccessProfile& profile) {
+std::string describe_access_method(const profile::AccessProfile& profile) {
   std::string text = fmt::format("accesses: {}, {}, TLB reach {}, chunks up to {}", to_string(profile.provenance),
                                  profile.method, format_bytes(profile.tlb_reach), format_bytes(profile.largest_chunk));
   text += fmt::format("; the counted step took {}, a normal one {}\n", format_seconds(profile.profiled_step),
@@ -219,4 +220,4 @@ std::string describe_access_method(const AccessProfile& profile) {
   return text;
 }
 
-}  // namespace sluice
+}  // namespace sluice::report

@@ -7,7 +7,7 @@
 #include "sluice/report/characterization_json.hpp"
 #include "sluice/testing/drawn_step.hpp"
 
-namespace sluice {
+namespace sluice::report {
 namespace {
 
 using nlohmann::json;
@@ -40,7 +40,8 @@ TEST(CharacterizationTextTest, WithoutAccessesNothingIsSaidOfThem) {
 }
 
 TEST(CharacterizationTextTest, AnImpossiblePageMigrationIsExplained) {
-  const std::vector<PageMigrationCase> cases{{kPageBytes, 100, Error{ErrorCode::kInfeasible, "op 'x' is too large"}}};
+  const std::vector<PageMigrationCase> cases{
+      {profile::kPageBytes, 100, Error{ErrorCode::kInfeasible, "op 'x' is too large"}}};
   const std::string text = describe_page_migration(cases);
   EXPECT_THAT(text, HasSubstr("4.0 KiB pages: op 'x' is too large\n"));
   EXPECT_THAT(text, Not(HasSubstr("saved"))) << "no table without rows";
@@ -48,8 +49,8 @@ TEST(CharacterizationTextTest, AnImpossiblePageMigrationIsExplained) {
 }
 
 TEST(CharacterizationTextTest, PageMigrationShowsWhatReorganisingSaves) {
-  const PageMigrationComparison moved{{600, 400}, {500, 300}, {400, 100}};
-  const std::vector<PageMigrationCase> cases{{kPageBytes, 8192, moved}};
+  const layout::PageMigrationComparison moved{{600, 400}, {500, 300}, {400, 100}};
+  const std::vector<PageMigrationCase> cases{{profile::kPageBytes, 8192, moved}};
   EXPECT_THAT(describe_page_migration(cases),
               HasSubstr("4.0 KiB      8.0 KiB            1000 B             800 B        500 B  50.0 %"));
   EXPECT_EQ(page_migration_json(cases)[0]["reorganized"], (json{{"in", 400}, {"out", 100}}));
@@ -71,4 +72,4 @@ TEST(CharacterizationJsonTest, HasTheCountedNumbers) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::report

@@ -9,7 +9,7 @@
 #include "sluice/policies/policy_settings.hpp"
 #include "sluice/report/run_record.hpp"
 
-namespace sluice {
+namespace sluice::report {
 namespace {
 
 using nlohmann::json;
@@ -35,16 +35,17 @@ json span_event(int lane, const std::string& name, const char* category, Seconds
 
 class TraceWriter {
  public:
-  TraceWriter(const Graph& graph, const Machine& machine, const Plan& plan, const Program& program)
+  TraceWriter(const graph::Graph& graph, const memory::Machine& machine, const plan::Plan& plan,
+              const program::Program& program)
       : step_(graph, plan), graph_(step_.graph()), machine_(machine), plan_(plan), program_(program) {
     events_.push_back(lane_name(kComputeLane, machine.processors.empty() ? "compute" : processor_name(kMainProcessor)));
     for (ProcessorId id = 1; id < static_cast<ProcessorId>(machine.processors.size()); ++id) {
       events_.push_back(lane_name(processor_lane(id), processor_name(id)));
     }
     for (std::size_t i = 0; i < machine.links.size(); ++i) {
-      const Link& link = machine.links[i];
+      const memory::Link& link = machine.links[i];
       const bool imposed = link.throttled || machine.tier(link.from).emulated() || machine.tier(link.to).emulated();
-      events_.push_back(lane_name(link_lane(static_cast<LinkId>(i)),
+      events_.push_back(lane_name(link_lane(static_cast<memory::LinkId>(i)),
                                   fmt::format("{} -> {}{}", machine.tier(link.from).name, machine.tier(link.to).name,
                                               imposed ? " (emulated)" : "")));
     }
@@ -54,7 +55,7 @@ class TraceWriter {
     add_ops(traced, start);
     add_transfers(traced, start);
     // What dtr holds is decided in the step, and the residencies of its plan are not what is there.
-    if (!plan_.policy || !is_dtr(*plan_.policy)) add_counters(traced.trace, start);
+    if (!plan_.policy || !policies::is_dtr(*plan_.policy)) add_counters(traced.trace, start);
   }
 
   json finish() {
@@ -68,23 +69,23 @@ class TraceWriter {
   }
 
  private:
-  static int link_lane(LinkId link) { return link + 1; }
+  static int link_lane(memory::LinkId link) { return link + 1; }
 
   // Behind those of the links.
   int processor_lane(ProcessorId id) const {
-    return id == kMainProcessor ? kComputeLane : link_lane(static_cast<LinkId>(machine_.links.size()) + id - 1);
+    return id == kMainProcessor ? kComputeLane : link_lane(static_cast<memory::LinkId>(machine_.links.size()) + id - 1);
   }
 
   std::string processor_name(ProcessorId id) const {
-    const Processor& each = machine_.processors[static_cast<std::size_t>(id)];
+    const memory::Processor& each = machine_.processors[static_cast<std::size_t>(id)];
     return fmt::format("compute on {}{}", each.name, each.emulated ? " (emulated)" : "");
   }
 
   void add_ops(const TracedStep& traced, Seconds start) {
-    for (OpIndex index = 0; index < graph_.op_count(); ++index) {
+    for (graph::OpIndex index = 0; index < graph_.op_count(); ++index) {
       const auto at = static_cast<std::size_t>(index);
-      const Op& op = graph_.op(index);
-      const Span& span = traced.trace.ops[at];
+      const graph::Op& op = graph_.op(index);
+      const program::Span& span = traced.trace.ops[at];
       if (traced.trace.stalls[at] > 0) {
         events_.push_back(span_event(processor_lane(op.processor), "stall", "stall",
                                      start + span.begin - traced.trace.stalls[at], start + span.begin,
@@ -101,8 +102,8 @@ class TraceWriter {
 
   void add_transfers(const TracedStep& traced, Seconds start) {
     for (std::size_t i = 0; i < program_.transfers.size(); ++i) {
-      const TransferInstruction& transfer = program_.transfers[i];
-      const Span& span = traced.trace.transfers[i];
+      const program::TransferInstruction& transfer = program_.transfers[i];
+      const program::Span& span = traced.trace.transfers[i];
       const bool inward = transfer.to.tier < transfer.from.tier;
       events_.push_back(
           span_event(link_lane(transfer.link),
@@ -114,11 +115,11 @@ class TraceWriter {
   }
 
   // Residencies change what a tier holds only at op boundaries.
-  void add_counters(const StepTimes& trace, Seconds start) {
-    std::map<std::pair<TierId, OpIndex>, Bytes> changes;
-    const std::vector<Room> rooms = residency_rooms(graph_, plan_);
+  void add_counters(const program::StepTimes& trace, Seconds start) {
+    std::map<std::pair<memory::TierId, graph::OpIndex>, Bytes> changes;
+    const std::vector<plan::Room> rooms = plan::residency_rooms(graph_, plan_);
     for (std::size_t i = 0; i < plan_.residencies.size(); ++i) {
-      const Residency& residency = plan_.residencies[i];
+      const plan::Residency& residency = plan_.residencies[i];
       const Bytes bytes = rooms[i].bytes;
       changes[{residency.tier, residency.ops.begin}] += bytes;
       changes[{residency.tier, residency.ops.end}] -= bytes;
@@ -138,22 +139,22 @@ class TraceWriter {
   }
 
   // When room for an interval that begins or ends at `op` changes hands: when the op before it is done.
-  static Seconds boundary(const StepTimes& trace, OpIndex op) {
+  static Seconds boundary(const program::StepTimes& trace, graph::OpIndex op) {
     return op <= 0 ? 0 : trace.ops[static_cast<std::size_t>(op) - 1].end;
   }
 
-  PlanGraph step_;
-  const Graph& graph_;
-  const Machine& machine_;
-  const Plan& plan_;
-  const Program& program_;
+  plan::PlanGraph step_;
+  const graph::Graph& graph_;
+  const memory::Machine& machine_;
+  const plan::Plan& plan_;
+  const program::Program& program_;
   json events_ = json::array();
 };
 
 }  // namespace
 
-json chrome_trace(const Graph& graph, const Machine& machine, const Plan& plan, const Program& program,
-                  std::span<const TracedStep> steps) {
+json chrome_trace(const graph::Graph& graph, const memory::Machine& machine, const plan::Plan& plan,
+                  const program::Program& program, std::span<const TracedStep> steps) {
   TraceWriter writer(graph, machine, plan, program);
   Seconds start = 0;
   for (const TracedStep& traced : steps) {
@@ -163,4 +164,4 @@ json chrome_trace(const Graph& graph, const Machine& machine, const Plan& plan, 
   return writer.finish();
 }
 
-}  // namespace sluice
+}  // namespace sluice::report

@@ -17,14 +17,14 @@
 #include "sluice/program/program.hpp"
 #include "sluice/program/step_times.hpp"
 
-namespace sluice {
+namespace sluice::report {
 
 struct TracedStep {
   std::int64_t step = 0;
-  StepTimes trace;  // measured, or predicted
+  program::StepTimes trace;  // measured, or predicted
 };
 
-nlohmann::json chrome_trace(const Graph& graph, const Machine& machine, const Plan& plan, const Program& program,
-                            std::span<const TracedStep> steps);
+nlohmann::json chrome_trace(const graph::Graph& graph, const memory::Machine& machine, const plan::Plan& plan,
+                            const program::Program& program, std::span<const TracedStep> steps);
 
-}  // namespace sluice
+}  // namespace sluice::report

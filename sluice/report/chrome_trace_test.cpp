@@ -7,7 +7,7 @@
 
 #include "sluice/report/run_record.hpp"
 
-namespace sluice {
+namespace sluice::report {
 namespace {
 
 using nlohmann::json;
@@ -18,23 +18,23 @@ class ChromeTraceTest : public ::testing::Test {
   ChromeTraceTest() {
     graph_.name = "tiny";
     graph_.layers = {"only"};
-    Tensor a;
+    graph::Tensor a;
     a.name = "a";
     a.shape = {1024};
-    const TensorId id = graph_.add_tensor(a);
+    const graph::TensorId id = graph_.add_tensor(a);
     for (const char* name : {"first", "second"}) {
-      Op op;
+      graph::Op op;
       op.name = name;
       op.outputs = {id};
       graph_.add_op(op);
     }
-    Tier fast;
+    memory::Tier fast;
     fast.name = "dram";
-    Tier slow;
+    memory::Tier slow;
     slow.name = "file";
-    slow.kind = TierKind::kFile;
+    slow.kind = memory::TierKind::kFile;
     machine_.tiers = {fast, slow};
-    Link link;
+    memory::Link link;
     link.to = 1;
     machine_.links = {link};
     plan_.planner = "test";
@@ -59,10 +59,10 @@ class ChromeTraceTest : public ::testing::Test {
     return found;
   }
 
-  Graph graph_;
-  Machine machine_;
-  Plan plan_;
-  Program program_;
+  graph::Graph graph_;
+  memory::Machine machine_;
+  plan::Plan plan_;
+  program::Program program_;
   TracedStep step_;
 };
 
@@ -116,4 +116,4 @@ TEST_F(ChromeTraceTest, FileIsWrittenWholeOrNotAtAll) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::report

@@ -7,14 +7,14 @@
 #include "sluice/graph/graph.hpp"
 #include "sluice/memory/machine.hpp"
 
-namespace sluice {
+namespace sluice::report {
 
 struct ComparisonHeading {
-  const Graph& graph;
-  const Machine& machine;
+  const graph::Graph& graph;
+  const memory::Machine& machine;
   std::string fast;  // as the user wrote it; empty: everything
 
   std::string fast_budget() const { return fast.empty() ? "100%" : fast; }
 };
 
-}  // namespace sluice
+}  // namespace sluice::report

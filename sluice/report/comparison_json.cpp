@@ -9,7 +9,7 @@
 #include "sluice/report/trial_record.hpp"
 #include "sluice/train/policy_run.hpp"
 
-namespace sluice {
+namespace sluice::report {
 namespace {
 
 using nlohmann::json;
@@ -22,12 +22,12 @@ json milliseconds(const Spread& spread) {
           {"max", spread.max * 1e3}};
 }
 
-template <typename Value>
-json or_null(const std::optional<Value>& value) {
+template <typename onnx::Value>
+json or_null(const std::optional<onnx::Value>& value) {
   return value ? json(*value) : json();
 }
 
-json policy_json(const PolicyActivity& policy) {
+json policy_json(const experiment::PolicyActivity& policy) {
   json figures = json::object();
   for (const auto& [name, figure] : policy.figures) figures[name] = figure;
   return {{"settling_steps", policy.settling_steps}, {"steps", policy.steps},
@@ -35,13 +35,13 @@ json policy_json(const PolicyActivity& policy) {
           {"bytes_out", policy.bytes_out},           {"figures", figures}};
 }
 
-json losses_of(const ComparisonRow& row) {
+json losses_of(const experiment::ComparisonRow& row) {
   json losses = json::array();
   for (std::size_t step = 0; step < row.loss_bits.size(); ++step) losses.push_back(row.loss(step));
   return losses;
 }
 
-json row_json(const ComparisonRow& row) {
+json row_json(const experiment::ComparisonRow& row) {
   if (row.failure) return {{"planner", row.planner}, {"infeasible", row.failure->message}};
   json rounds = json::array();
   for (const Seconds seconds : row.rounds) rounds.push_back(seconds * 1e3);
@@ -70,12 +70,12 @@ json row_json(const ComparisonRow& row) {
           {"raw_bytes_out", row.raw_bytes_out},
           {"policy", row.policy ? policy_json(*row.policy) : json()},
           {"locality", row.locality},
-          {"predicted_parts_ms", row.predicted_parts ? breakdown_json(*row.predicted_parts) : nlohmann::json()},
-          {"measured_parts_ms", row.measured_parts ? breakdown_json(*row.measured_parts) : nlohmann::json()},
-          {"fast_budget_bytes", usable_fast_bytes(row.plan)},
-          {"asked_budget_bytes", row.plan.raised_from.value_or(usable_fast_bytes(row.plan))},
+          {"predicted_parts_ms", row.predicted_parts ? sim::breakdown_json(*row.predicted_parts) : nlohmann::json()},
+          {"measured_parts_ms", row.measured_parts ? sim::breakdown_json(*row.measured_parts) : nlohmann::json()},
+          {"fast_budget_bytes", train::usable_fast_bytes(row.plan)},
+          {"asked_budget_bytes", row.plan.raised_from.value_or(train::usable_fast_bytes(row.plan))},
           {"budget_raised", row.plan.raised_from.has_value()},
-          {"fast_arena_bytes", fast_arena_bytes(row.plan)},
+          {"fast_arena_bytes", train::fast_arena_bytes(row.plan)},
           {"peak_rss_bytes", row.peak_rss_bytes},
           {"final_loss", row.loss(row.loss_bits.size() - 1)},
           {"losses", losses_of(row)},
@@ -84,12 +84,12 @@ json row_json(const ComparisonRow& row) {
           {"same_losses", row.same_losses},
           {"same_parameters", row.same_parameters},
           {"other_choices", row.other_choices},
-          {"ops_by_other_kernels", count_choices(row.plan).other_kernels},
-          {"ops_on_other_processors", count_choices(row.plan).other_processors},
+          {"ops_by_other_kernels", plan::count_choices(row.plan).other_kernels},
+          {"ops_on_other_processors", plan::count_choices(row.plan).other_processors},
           {"notes", row.notes}};
 }
 
-json profile_json(const ProfileCheck& check) {
+json profile_json(const experiment::ProfileCheck& check) {
   return {{"measured_ms", check.measured_seconds * 1e3}, {"error", check.error},
           {"measured_again", check.measured_again},      {"error_after", or_null(check.error_after)},
           {"access_counts", check.with_accesses},        {"placements", check.placements}};
@@ -97,20 +97,20 @@ json profile_json(const ProfileCheck& check) {
 
 }  // namespace
 
-json comparison_json(const ComparisonHeading& heading, const ComparisonResult& result) {
+json comparison_json(const ComparisonHeading& heading, const experiment::ComparisonResult& result) {
   json rows = json::array();
-  for (const ComparisonRow& row : result.rows) rows.push_back(row_json(row));
+  for (const experiment::ComparisonRow& row : result.rows) rows.push_back(row_json(row));
   return {{"run", run_record(heading.machine)},
           {"model", heading.graph.name},
-          {"batch", batch_size(heading.graph)},
+          {"batch", data::batch_size(heading.graph)},
           {"fast", heading.fast_budget()},
-          {"fast_only_bytes", fast_only_bytes(heading.graph)},
+          {"fast_only_bytes", planners::fast_only_bytes(heading.graph)},
           {"fast_memory_bound", bound_json(heading.graph, bound_of(heading.graph))},
           {"profile", profile_json(result.profile)},
           {"starts", result.starts},
           {"steps", result.steps},
-          {"warmup_steps", kWarmupRounds},
+          {"warmup_steps", experiment::kWarmupRounds},
           {"results", rows}};
 }
 
-}  // namespace sluice
+}  // namespace sluice::report

@@ -5,8 +5,8 @@
 
 #include "sluice/report/comparison_heading.hpp"
 
-namespace sluice {
+namespace sluice::report {
 
-nlohmann::json comparison_json(const ComparisonHeading& heading, const ComparisonResult& result);
+nlohmann::json comparison_json(const ComparisonHeading& heading, const experiment::ComparisonResult& result);
 
-}  // namespace sluice
+}  // namespace sluice::report

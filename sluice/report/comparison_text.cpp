@@ -16,7 +16,7 @@
 #include "sluice/report/text_table.hpp"
 #include "sluice/train/policy_run.hpp"
 
-namespace sluice {
+namespace sluice::report {
 namespace {
 
 std::string tenths_of_milliseconds(Seconds seconds) { return fmt::format("{:.1f}", seconds * 1e3); }
@@ -24,17 +24,17 @@ std::string mebibytes(Bytes bytes) {
   return fmt::format("{:.1f}", static_cast<double>(bytes) / static_cast<double>(kMiB));
 }
 
-std::string locality_cell(const ComparisonRow& row) {
+std::string locality_cell(const experiment::ComparisonRow& row) {
   return row.locality.is_null() ? "-" : fmt::format("{:.1f}%", 100 * row.locality.at("by_bytes").get<double>());
 }
 
-std::string bits_cell(const ComparisonRow& row) {
+std::string bits_cell(const experiment::ComparisonRow& row) {
   if (row.other_choices && !row.same_bits()) return "own kernels";
   if (!row.same_losses) return "LOSS DIFFERS";
   return row.same_parameters ? "same" : "PARAMETERS DIFFER";
 }
 
-std::vector<std::string> cells_of(const ComparisonRow& row) {
+std::vector<std::string> cells_of(const experiment::ComparisonRow& row) {
   return {row.planner,
           tenths_of_milliseconds(row.step_seconds.median),
           fmt::format("{:.1f}-{:.1f}", row.step_seconds.q1 * 1e3, row.step_seconds.q3 * 1e3),
@@ -48,17 +48,17 @@ std::vector<std::string> cells_of(const ComparisonRow& row) {
           mebibytes(row.bytes_in),
           mebibytes(row.bytes_out),
           locality_cell(row),
-          mebibytes(usable_fast_bytes(row.plan)) + (row.plan.raised_from ? "*" : ""),
-          mebibytes(fast_arena_bytes(row.plan)),
+          mebibytes(train::usable_fast_bytes(row.plan)) + (row.plan.raised_from ? "*" : ""),
+          mebibytes(train::fast_arena_bytes(row.plan)),
           mebibytes(row.peak_rss_bytes),
           fmt::format("{:.6f}", row.loss(row.loss_bits.size() - 1)),
           row.parameter_hash.substr(0, 8),
           bits_cell(row)};
 }
 
-std::string link_line(const Machine& machine) {
+std::string link_line(const memory::Machine& machine) {
   std::string text;
-  for (const Link& link : machine.links) {
+  for (const memory::Link& link : machine.links) {
     text +=
         fmt::format("{}{} -> {} {}{}", text.empty() ? "" : ", ", machine.tier(link.from).name,
                     machine.tier(link.to).name, format_bandwidth(link.bandwidth), link.throttled ? " (throttled)" : "");
@@ -66,40 +66,41 @@ std::string link_line(const Machine& machine) {
   return text;
 }
 
-std::string raised_note(const ComparisonRow& row, Bytes asked, const Graph& graph) {
+std::string raised_note(const experiment::ComparisonRow& row, Bytes asked, const graph::Graph& graph) {
   return fmt::format(
       "* {} cannot do with the {} asked for: its budget is the smallest feasible one, {} ({:.1f} % of "
       "everything)",
       row.planner, format_bytes(asked), format_bytes(row.plan.budgets[0]),
-      100 * static_cast<double>(row.plan.budgets[0]) / static_cast<double>(fast_only_bytes(graph)));
+      100 * static_cast<double>(row.plan.budgets[0]) / static_cast<double>(planners::fast_only_bytes(graph)));
 }
 
-std::optional<std::string> below_bound_note(const ComparisonRow& row, const Graph& graph) {
+std::optional<std::string> below_bound_note(const experiment::ComparisonRow& row, const graph::Graph& graph) {
   if (!bound_applies(row.plan)) return std::nullopt;
-  return explain_below_bound(bound_of(graph), row.plan.budgets[kFastTier], Loss{row.slowdown.median - 1, "measured"});
+  return explain_below_bound(bound_of(graph), row.plan.budgets[memory::kFastTier],
+                             Loss{row.slowdown.median - 1, "measured"});
 }
 
-std::string trials_note(const ComparisonRow& row) {
+std::string trials_note(const experiment::ComparisonRow& row) {
   return fmt::format("{} chose its plan in {} trial steps and {} warm-up steps before the first round: {}", row.planner,
                      row.trials->trial_steps, row.trials->warmup_steps, row.trials->search.summary);
 }
 
 // That the bits are not those of a run that was asked for nothing.
-std::optional<std::string> kernels_note(const ComparisonRow& row) {
-  const std::string choices = describe_choices(row.plan);
+std::optional<std::string> kernels_note(const experiment::ComparisonRow& row) {
+  const std::string choices = plan::describe_choices(row.plan);
   if (!choices.empty()) return fmt::format("{}: {}", row.planner, choices);
   if (!row.other_choices) return std::nullopt;
   return fmt::format("{} runs all ops by the default kernels on one processor, and fast-only does not", row.planner);
 }
 
-std::string again_note(const ProfileCheck& check) {
+std::string again_note(const experiment::ProfileCheck& check) {
   return fmt::format(
       "op times were of another moment (fast-only's predicted step was {:+.1f} % off) and were measured again before "
       "planning ({:+.1f} %)",
       100 * check.error, 100 * *check.error_after);
 }
 
-std::string figures_cell(const PolicyActivity& policy) {
+std::string figures_cell(const experiment::PolicyActivity& policy) {
   std::string text;
   for (const auto& [name, figure] : policy.figures) {
     if (name != "passes") text += fmt::format("{}{} {:.0f}", text.empty() ? "" : ", ", name, figure);
@@ -107,7 +108,7 @@ std::string figures_cell(const PolicyActivity& policy) {
   return text;
 }
 
-std::vector<std::string> activity_cells(const std::string& name, const PolicyActivity& policy) {
+std::vector<std::string> activity_cells(const std::string& name, const experiment::PolicyActivity& policy) {
   const std::optional<double> passes = policy.passes();
   return {name,
           std::to_string(policy.steps),
@@ -119,7 +120,7 @@ std::vector<std::string> activity_cells(const std::string& name, const PolicyAct
 }
 
 // What every policy did in all its steps; empty when there is none.
-std::string policies_text(const ComparisonResult& result) {
+std::string policies_text(const experiment::ComparisonResult& result) {
   TextTable table({{"policy"},
                    {"steps", Align::kRight},
                    {"passes", Align::kRight},
@@ -128,7 +129,7 @@ std::string policies_text(const ComparisonResult& result) {
                    {"out MiB", Align::kRight},
                    {"what it did"}});
   bool any = false;
-  for (const ComparisonRow& row : result.rows) {
+  for (const experiment::ComparisonRow& row : result.rows) {
     if (row.failure || !row.policy) continue;
     table.add_row(activity_cells(row.planner, *row.policy));
     any = true;
@@ -159,28 +160,28 @@ TextTable rows_table() {
 }
 
 // Who computes: what a GPU is called is in the machine's name.
-std::string computer_text(const Machine& machine) {
-  if (!machine.tier(kFastTier).kind->host_reaches) return machine.cpu;
+std::string computer_text(const memory::Machine& machine) {
+  if (!machine.tier(memory::kFastTier).kind->host_reaches) return machine.cpu;
   return fmt::format("{}, {} threads", describe_host_cpu(read_host_cpu()), machine.threads);
 }
 
-std::string heading_text(const ComparisonHeading& heading, const ComparisonResult& result) {
+std::string heading_text(const ComparisonHeading& heading, const experiment::ComparisonResult& result) {
   std::string text = describe_graph(heading.graph) + "\n";
   text += fmt::format("{}; {}{}\n", computer_text(heading.machine), link_line(heading.machine),
                       is_emulated(heading.machine) ? "; emulated" : "");
-  if (const std::string processors = describe_processors(heading.machine); !processors.empty()) {
+  if (const std::string processors = memory::describe_processors(heading.machine); !processors.empty()) {
     text += fmt::format("processors: {}\n", processors);
   }
   return text + fmt::format("{} steps in turn, {} of them warm-up, by {} of each; fast budget {}\n\n", result.steps,
-                            kWarmupRounds,
+                            experiment::kWarmupRounds,
                             result.starts == 1 ? "one process" : fmt::format("{} processes", result.starts),
                             heading.fast_budget());
 }
 
 // Where the time of each planner's step goes, predicted and measured; empty where nobody knows.
-std::vector<NamedBreakdown> breakdowns_of(const ComparisonResult& result) {
+std::vector<NamedBreakdown> breakdowns_of(const experiment::ComparisonResult& result) {
   std::vector<NamedBreakdown> steps;
-  for (const ComparisonRow& row : result.rows) {
+  for (const experiment::ComparisonRow& row : result.rows) {
     if (row.predicted_parts) steps.push_back({row.planner + ", simulated", *row.predicted_parts});
     if (row.measured_parts) steps.push_back({row.planner + ", executed", *row.measured_parts});
   }
@@ -189,12 +190,12 @@ std::vector<NamedBreakdown> breakdowns_of(const ComparisonResult& result) {
 
 }  // namespace
 
-std::string comparison_text(const ComparisonHeading& heading, const ComparisonResult& result) {
+std::string comparison_text(const ComparisonHeading& heading, const experiment::ComparisonResult& result) {
   TextTable table = rows_table();
   std::string failures;
   std::set<std::string> notes;
   if (result.profile.measured_again) notes.insert(again_note(result.profile));
-  for (const ComparisonRow& row : result.rows) {
+  for (const experiment::ComparisonRow& row : result.rows) {
     if (row.failure) {
       failures += fmt::format("{}: {}\n", row.planner, row.failure->message);
       continue;
@@ -213,4 +214,4 @@ std::string comparison_text(const ComparisonHeading& heading, const ComparisonRe
   return text;
 }
 
-}  // namespace sluice
+}  // namespace sluice::report

@@ -5,8 +5,8 @@
 
 #include "sluice/report/comparison_heading.hpp"
 
-namespace sluice {
+namespace sluice::report {
 
-std::string comparison_text(const ComparisonHeading& heading, const ComparisonResult& result);
+std::string comparison_text(const ComparisonHeading& heading, const experiment::ComparisonResult& result);
 
-}  // namespace sluice
+}  // namespace sluice::report

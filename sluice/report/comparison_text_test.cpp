@@ -6,14 +6,14 @@
 #include "sluice/report/comparison_json.hpp"
 #include "sluice/testing/drawn_step.hpp"
 
-namespace sluice {
+namespace sluice::report {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-ComparisonRow row(const std::string& planner) {
-  ComparisonRow row;
+experiment::ComparisonRow row(const std::string& planner) {
+  experiment::ComparisonRow row;
   row.planner = planner;
   row.plan.planner = planner;
   row.plan.predicted_step_seconds = 0.11;
@@ -31,19 +31,19 @@ ComparisonRow row(const std::string& planner) {
 class ComparisonTextTest : public ::testing::Test {
  protected:
   ComparisonTextTest() { machine_.tiers.resize(2); }
-  std::string text(const ComparisonResult& result) const {
+  std::string text(const experiment::ComparisonResult& result) const {
     return comparison_text({step_.graph, machine_, "20%"}, result);
   }
-  nlohmann::json document(const ComparisonResult& result) const {
+  nlohmann::json document(const experiment::ComparisonResult& result) const {
     return comparison_json({step_.graph, machine_, "20%"}, result);
   }
 
   testing::DrawnStep step_;
-  Machine machine_;
+  memory::Machine machine_;
 };
 
 TEST_F(ComparisonTextTest, BitsThatDifferAreShouted) {
-  ComparisonResult result{.rows = {row("fast-only"), row("slow-only"), row("on-demand")}};
+  experiment::ComparisonResult result{.rows = {row("fast-only"), row("slow-only"), row("on-demand")}};
   EXPECT_THAT(text(result), Not(HasSubstr("DIFFER")));
   result.rows[1].same_parameters = false;
   result.rows[2].same_losses = false;
@@ -59,7 +59,7 @@ TEST_F(ComparisonTextTest, BitsThatDifferAreShouted) {
 }
 
 TEST_F(ComparisonTextTest, OtherKernelsMayRoundDifferently) {
-  ComparisonResult result{.rows = {row("fast-only"), row("kernel-choice"), row("oim")}};
+  experiment::ComparisonResult result{.rows = {row("fast-only"), row("kernel-choice"), row("oim")}};
   result.rows[1].plan.ops = {{1, {}}, {0, {}}};
   result.rows[1].other_choices = true;
   EXPECT_THAT(text(result), HasSubstr("01234567  same\n")) << "they may also round alike";
@@ -79,10 +79,11 @@ TEST_F(ComparisonTextTest, OtherKernelsMayRoundDifferently) {
 }
 
 TEST_F(ComparisonTextTest, APolicysPassesAndBytesAreShown) {
-  ComparisonResult result{.rows = {row("fast-only"), row("oim"), row("first")}};
+  experiment::ComparisonResult result{.rows = {row("fast-only"), row("oim"), row("first")}};
   EXPECT_THAT(text(result), Not(HasSubstr("policies, all steps")));
-  result.rows[1].policy = PolicyActivity{40, 50, 3 * kMiB, 2 * kMiB, {{"passes", 5}, {"pages promoted", 7}}};
-  result.rows[2].policy = PolicyActivity{0, 10, 0, 0, {}};
+  result.rows[1].policy =
+      experiment::PolicyActivity{40, 50, 3 * kMiB, 2 * kMiB, {{"passes", 5}, {"pages promoted", 7}}};
+  result.rows[2].policy = experiment::PolicyActivity{0, 10, 0, 0, {}};
   const std::string shown = text(result);
   EXPECT_THAT(shown, HasSubstr("oim        50       5    0.10     3.0      2.0  pages promoted 7\n"));
   EXPECT_THAT(shown, HasSubstr("first      10       -       -     0.0      0.0\n"));
@@ -94,7 +95,7 @@ TEST_F(ComparisonTextTest, APolicysPassesAndBytesAreShown) {
 }
 
 TEST_F(ComparisonTextTest, OpTimesMeasuredAgainAreSaid) {
-  ComparisonResult result{.rows = {row("fast-only")}};
+  experiment::ComparisonResult result{.rows = {row("fast-only")}};
   result.profile = {.measured_seconds = 0.1, .error = 0.08, .measured_again = true, .error_after = -0.01};
   EXPECT_THAT(text(result), HasSubstr("fast-only's predicted step was +8.0 % off) and were measured again before "
                                       "planning (-1.0 %)"));
@@ -102,4 +103,4 @@ TEST_F(ComparisonTextTest, OpTimesMeasuredAgainAreSaid) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::report

@@ -2,11 +2,11 @@
 
 #include <nlohmann/json.hpp>
 
-namespace sluice {
+namespace sluice::report {
 
-nlohmann::json convergence_json(const std::vector<SearchRound>& rounds) {
+nlohmann::json convergence_json(const std::vector<planners::SearchRound>& rounds) {
   nlohmann::json list = nlohmann::json::array();
-  for (const SearchRound& each : rounds) {
+  for (const planners::SearchRound& each : rounds) {
     const auto ms = [&](Seconds step) { return each.feasible > 0 ? nlohmann::json(step * 1e3) : nlohmann::json(); };
     list.push_back({{"feasible", each.feasible},
                     {"worst_ms", ms(each.worst)},
@@ -16,4 +16,4 @@ nlohmann::json convergence_json(const std::vector<SearchRound>& rounds) {
   return list;
 }
 
-}  // namespace sluice
+}  // namespace sluice::report

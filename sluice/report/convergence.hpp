@@ -6,9 +6,9 @@
 
 #include "sluice/planners/search_rounds.hpp"
 
-namespace sluice {
+namespace sluice::report {
 
 // A list with an object a round: feasible; worst_ms, average_ms, best_ms, null where none has room.
-nlohmann::json convergence_json(const std::vector<SearchRound>& rounds);
+nlohmann::json convergence_json(const std::vector<planners::SearchRound>& rounds);
 
-}  // namespace sluice
+}  // namespace sluice::report

@@ -4,20 +4,20 @@
 
 #include <nlohmann/json.hpp>
 
-namespace sluice {
+namespace sluice::report {
 namespace {
 
 TEST(SearchRounds, AreTheWorstTheAverageAndTheBestOfWhatHasRoom) {
-  const SearchRound round = round_of({3, 1, 2, 6});
+  const planners::SearchRound round = planners::round_of({3, 1, 2, 6});
   EXPECT_EQ(round.feasible, 4);
   EXPECT_EQ(round.worst, 6);
   EXPECT_EQ(round.average, 3);
   EXPECT_EQ(round.best, 1);
-  EXPECT_EQ(round_of({}).feasible, 0);
+  EXPECT_EQ(planners::round_of({}).feasible, 0);
 }
 
 TEST(Convergence, RoundsWithoutRoomAreNull) {
-  const nlohmann::json list = convergence_json({{}, round_of({0.5, 1.0, 3.0})});
+  const nlohmann::json list = convergence_json({{}, planners::round_of({0.5, 1.0, 3.0})});
   ASSERT_EQ(list.size(), 2U);
   EXPECT_TRUE(list[0]["best_ms"].is_null());
   EXPECT_EQ(list[0]["feasible"], 0);
@@ -27,4 +27,4 @@ TEST(Convergence, RoundsWithoutRoomAreNull) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::report

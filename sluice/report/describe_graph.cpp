@@ -6,11 +6,12 @@
 #include "sluice/planners/planner.hpp"
 #include "sluice/planners/schedule/everything_fast.hpp"
 
-namespace sluice {
+namespace sluice::report {
 
-std::string describe_graph(const Graph& graph) {
-  return fmt::format("{}, {}: {} ops, {} tensors, {} in all", graph.name, describe_inputs(input_tensors(graph)),
-                     graph.op_count(), graph.tensor_count(), format_bytes(fast_only_bytes(graph)));
+std::string describe_graph(const graph::Graph& graph) {
+  return fmt::format("{}, {}: {} ops, {} tensors, {} in all", graph.name,
+                     data::describe_inputs(data::input_tensors(graph)), graph.op_count(), graph.tensor_count(),
+                     format_bytes(planners::fast_only_bytes(graph)));
 }
 
-}  // namespace sluice
+}  // namespace sluice::report

@@ -5,9 +5,9 @@
 
 #include "sluice/graph/graph.hpp"
 
-namespace sluice {
+namespace sluice::report {
 
 // "resnet50, images [16, 3, 224, 224], labels [16] of 1000: 412 ops, 630 tensors, 2.05 GiB in all"
-std::string describe_graph(const Graph& graph);
+std::string describe_graph(const graph::Graph& graph);
 
-}  // namespace sluice
+}  // namespace sluice::report

@@ -10,7 +10,7 @@
 #include "sluice/graph/value_numbers.hpp"
 #include "sluice/plan/plan_graph.hpp"
 
-namespace sluice {
+namespace sluice::report {
 namespace {
 
 constexpr std::size_t kMostSuggestions = 5;
@@ -20,18 +20,22 @@ int rank(const LifeEvent& event) { return event.kind == "leaves" || event.kind =
 
 class PlanStory {
  public:
-  PlanStory(const Graph& graph, const Machine& machine, const Plan& plan)
-      : given_(graph), machine_(machine), plan_(plan), step_(graph, plan), liveness_(analyze_liveness(step_.graph())) {}
+  PlanStory(const graph::Graph& graph, const memory::Machine& machine, const plan::Plan& plan)
+      : given_(graph),
+        machine_(machine),
+        plan_(plan),
+        step_(graph, plan),
+        liveness_(graph::analyze_liveness(step_.graph())) {}
 
   std::vector<Explanation> about(std::string_view name) const {
     std::vector<Explanation> found;
-    for (OpIndex slot = 0; slot < graph().op_count(); ++slot) {
+    for (graph::OpIndex slot = 0; slot < graph().op_count(); ++slot) {
       if (graph().op(slot).name == name) found.push_back(life_of_op(op_of(slot)));
     }
-    for (OpIndex op = 0; op < given_.op_count() && found.empty(); ++op) {
+    for (graph::OpIndex op = 0; op < given_.op_count() && found.empty(); ++op) {
       if (given_.op(op).name == name) found.push_back(life_of_op(op));  // left out of the schedule
     }
-    for (TensorId id = 0; id < graph().tensor_count(); ++id) {
+    for (graph::TensorId id = 0; id < graph().tensor_count(); ++id) {
       if (graph().tensor(id).name == name) found.push_back(life_of_tensor(tensor_of(id)));
     }
     return found;
@@ -43,8 +47,8 @@ class PlanStory {
       const bool known = std::ranges::find(alike, other) != alike.end();
       if (!known && alike.size() < kMostSuggestions && other.find(name) != std::string::npos) alike.push_back(other);
     };
-    for (const Op& op : graph().ops()) collect(op.name);
-    for (const Tensor& tensor : graph().tensors()) collect(tensor.name);
+    for (const graph::Op& op : graph().ops()) collect(op.name);
+    for (const graph::Tensor& tensor : graph().tensors()) collect(tensor.name);
     return bad_input(fmt::format("'{}' is neither an op nor a tensor of {}{}", name, given_.name,
                                  alike.empty()
                                      ? "; the plan file names them"
@@ -52,22 +56,22 @@ class PlanStory {
   }
 
  private:
-  const Graph& graph() const { return step_.graph(); }
-  const std::string& tier(TierId id) const { return machine_.tier(id).name; }
-  OpIndex op_of(OpIndex slot) const {
+  const graph::Graph& graph() const { return step_.graph(); }
+  const std::string& tier(memory::TierId id) const { return machine_.tier(id).name; }
+  graph::OpIndex op_of(graph::OpIndex slot) const {
     return step_.rescheduled() == nullptr ? slot : step_.rescheduled()->op_of[as_index(slot)];
   }
-  TensorId tensor_of(TensorId id) const {
+  graph::TensorId tensor_of(graph::TensorId id) const {
     return step_.rescheduled() == nullptr ? id : step_.rescheduled()->tensor_of[as_index(id)];
   }
 
-  Explanation life_of_op(OpIndex op) const {
+  Explanation life_of_op(graph::OpIndex op) const {
     Explanation life;
-    for (OpIndex slot = 0; slot < graph().op_count(); ++slot) {
+    for (graph::OpIndex slot = 0; slot < graph().op_count(); ++slot) {
       if (op_of(slot) != op) continue;
       const bool again = !life.events.empty();
       life.events.push_back({slot, again ? "makes again" : "makes", (again ? "it runs again" : "it runs") + how(slot)});
-      const Op& run = graph().op(slot);
+      const graph::Op& run = graph().op(slot);
       for (std::size_t i = 0; i < run.inputs.size(); ++i) {
         life.events.push_back({slot, "reads", operand_text("reads", run.inputs[i], slot, i)});
       }
@@ -75,33 +79,34 @@ class PlanStory {
         life.events.push_back({slot, "makes", operand_text("writes", run.outputs[i], slot, run.inputs.size() + i)});
       }
     }
-    const Op& given = given_.op(op);
-    if (life.events.empty()) life.events.push_back({kStepStart, "left out", left_out_text(given.outputs.front())});
+    const graph::Op& given = given_.op(op);
+    if (life.events.empty())
+      life.events.push_back({plan::kStepStart, "left out", left_out_text(given.outputs.front())});
     life.subject = fmt::format("{}, an op of kind {}: number {} of {} in the graph's order", given.name,
                                to_string(given.kind), op, given_.op_count());
     return life;
   }
 
   // Of what an op would have made that does not run.
-  std::string left_out_text(TensorId id) const {
-    const TensorId first = first_tensors(given_, number_values(given_))[as_index(id)];
+  std::string left_out_text(graph::TensorId id) const {
+    const graph::TensorId first = graph::first_tensors(given_, graph::number_values(given_))[as_index(id)];
     return fmt::format("it is not made again: {} is kept and read instead", given_.tensor(first).name);
   }
 
-  std::string operand_text(std::string_view verb, TensorId id, OpIndex slot, std::size_t operand) const {
+  std::string operand_text(std::string_view verb, graph::TensorId id, graph::OpIndex slot, std::size_t operand) const {
     std::string text = fmt::format("{} {}, {}, in {}", verb, graph().tensor(id).name,
                                    format_bytes(graph().tensor(id).bytes), tier(tier_of(slot, operand)));
     if (verb == "reads") {
-      const OpIndex writer = writer_before(id, slot);
-      if (writer != kStepStart) text += fmt::format("; {} wrote it in slot {}", graph().op(writer).name, writer);
+      const graph::OpIndex writer = writer_before(id, slot);
+      if (writer != plan::kStepStart) text += fmt::format("; {} wrote it in slot {}", graph().op(writer).name, writer);
     }
     return text;
   }
 
   // " by jit:avx512_core, on processor 'host'", where the plan has chosen either.
-  std::string how(OpIndex slot) const {
+  std::string how(graph::OpIndex slot) const {
     std::string text;
-    const Op& op = graph().op(slot);
+    const graph::Op& op = graph().op(slot);
     if (plan_.ops[slot].implementation != 0) text += " by " + op.implementations.front().name;
     if (op.processor != kMainProcessor) {
       text += fmt::format("{} on processor '{}'", text.empty() ? "" : ",",
@@ -110,54 +115,56 @@ class PlanStory {
     return text;
   }
 
-  TierId tier_of(OpIndex slot, std::size_t operand) const { return plan_.ops[slot].operand_tiers.at(operand); }
+  memory::TierId tier_of(graph::OpIndex slot, std::size_t operand) const {
+    return plan_.ops[slot].operand_tiers.at(operand);
+  }
 
-  OpIndex writer_before(TensorId id, OpIndex slot) const {
-    OpIndex writer = kStepStart;
-    for (const Use& use : liveness_.uses[id]) {
+  graph::OpIndex writer_before(graph::TensorId id, graph::OpIndex slot) const {
+    graph::OpIndex writer = plan::kStepStart;
+    for (const graph::Use& use : liveness_.uses[id]) {
       if (use.op < slot && use.writes) writer = use.op;
     }
     return writer;
   }
 
-  Explanation life_of_tensor(TensorId given) const {
-    const Tensor& tensor = given_.tensor(given);
+  Explanation life_of_tensor(graph::TensorId given) const {
+    const graph::Tensor& tensor = given_.tensor(given);
     Explanation life{
         .subject = fmt::format("{}, {} of {}", tensor.name, to_string(tensor.role), format_bytes(tensor.bytes)),
         .events = {}};
-    for (TensorId id = 0; id < graph().tensor_count(); ++id) {
+    for (graph::TensorId id = 0; id < graph().tensor_count(); ++id) {
       if (tensor_of(id) == given) add_copy(life, id);
     }
-    if (life.events.empty()) life.events.push_back({kStepStart, "left out", left_out_text(given)});
+    if (life.events.empty()) life.events.push_back({plan::kStepStart, "left out", left_out_text(given)});
     std::ranges::stable_sort(life.events, [](const LifeEvent& a, const LifeEvent& b) {
       return a.slot != b.slot ? a.slot < b.slot : rank(a) < rank(b);
     });
     return life;
   }
 
-  void add_copy(Explanation& life, TensorId id) const {
-    const bool persistent = is_persistent(graph().tensor(id).role);
-    for (const Residency& residency : plan_.residencies) {
+  void add_copy(Explanation& life, graph::TensorId id) const {
+    const bool persistent = graph::is_persistent(graph().tensor(id).role);
+    for (const plan::Residency& residency : plan_.residencies) {
       const bool first = persistent && residency.tensor == id && residency.ops.begin == 0 && !arrives(residency);
-      if (first) life.events.push_back({kStepStart, "begins", "it is in " + tier(residency.tier)});
+      if (first) life.events.push_back({plan::kStepStart, "begins", "it is in " + tier(residency.tier)});
     }
-    for (const Use& use : liveness_.uses[id]) add_use(life, id, use);
-    for (const Migration& migration : plan_.migrations) {
+    for (const graph::Use& use : liveness_.uses[id]) add_use(life, id, use);
+    for (const plan::Migration& migration : plan_.migrations) {
       if (migration.tensor == id) add_migration(life, migration);
     }
-    for (ResidencyIndex index = 0; index < static_cast<ResidencyIndex>(plan_.residencies.size()); ++index) {
+    for (plan::ResidencyIndex index = 0; index < static_cast<plan::ResidencyIndex>(plan_.residencies.size()); ++index) {
       if (plan_.residencies[index].tensor == id) add_silent_leave(life, index);
     }
     if (persistent) life.events.push_back({graph().op_count(), "ends", "it is where it began"});
   }
 
   // Room given up without a copy, because another tier has the tensor, too.
-  void add_silent_leave(Explanation& life, ResidencyIndex index) const {
-    const Residency& left = plan_.residencies[index];
+  void add_silent_leave(Explanation& life, plan::ResidencyIndex index) const {
+    const plan::Residency& left = plan_.residencies[index];
     const bool copied =
-        std::ranges::any_of(plan_.migrations, [&](const Migration& each) { return each.from == index; });
+        std::ranges::any_of(plan_.migrations, [&](const plan::Migration& each) { return each.from == index; });
     if (copied || left.ops.end >= graph().op_count()) return;
-    for (const Residency& other : plan_.residencies) {
+    for (const plan::Residency& other : plan_.residencies) {
       const bool elsewhere = other.tensor == left.tensor && other.tier != left.tier && other.ops.contains(left.ops.end);
       if (!elsewhere) continue;
       life.events.push_back(
@@ -168,15 +175,15 @@ class PlanStory {
   }
 
   // Whether a migration fills the residency, so that the step does not begin with the tensor there.
-  bool arrives(const Residency& residency) const {
+  bool arrives(const plan::Residency& residency) const {
     return std::ranges::any_of(plan_.migrations,
-                               [&](const Migration& each) { return &plan_.residencies[each.to] == &residency; });
+                               [&](const plan::Migration& each) { return &plan_.residencies[each.to] == &residency; });
   }
 
-  void add_use(Explanation& life, TensorId id, const Use& use) const {
-    const Op& op = graph().op(use.op);
+  void add_use(Explanation& life, graph::TensorId id, const graph::Use& use) const {
+    const graph::Op& op = graph().op(use.op);
     const auto all = [&] {
-      std::vector<TensorId> operands = op.inputs;
+      std::vector<graph::TensorId> operands = op.inputs;
       operands.insert(operands.end(), op.outputs.begin(), op.outputs.end());
       return operands;
     }();
@@ -186,7 +193,7 @@ class PlanStory {
                                   : use.reads             ? "reads"
                                   : copy                  ? "makes again"
                                                           : "makes";
-    const bool last = use.op == liveness_.uses[id].back().op && !is_persistent(graph().tensor(id).role);
+    const bool last = use.op == liveness_.uses[id].back().op && !graph::is_persistent(graph().tensor(id).role);
     const std::string name = copy ? fmt::format("it ({})", graph().tensor(id).name) : "it";
     const std::string_view verb = kind == "makes again" ? "makes" : kind;
     life.events.push_back({use.op, kind,
@@ -195,40 +202,40 @@ class PlanStory {
   }
 
   // As the planner has recorded it.
-  static std::string why(const Migration& migration) {
-    const CauseText* const cause = text_of(migration.cause);
+  static std::string why(const plan::Migration& migration) {
+    const plan::CauseText* const cause = text_of(migration.cause);
     return cause == nullptr ? "" : fmt::format(" ({})", cause->text);
   }
 
-  void add_migration(Explanation& life, const Migration& migration) const {
-    const TierId to = plan_.residencies[migration.to].tier;
+  void add_migration(Explanation& life, const plan::Migration& migration) const {
+    const memory::TierId to = plan_.residencies[migration.to].tier;
     const bool leaves = to > plan_.residencies[migration.from].tier;
-    const Encoding encoding = plan_.residencies[leaves ? migration.to : migration.from].encoding;
+    const memory::Encoding encoding = plan_.residencies[leaves ? migration.to : migration.from].encoding;
     const std::string encoded =
-        encoding == Encoding::kNone
+        encoding == memory::Encoding::kNone
             ? ""
             : fmt::format(", {} {}", leaves ? "encoded as" : "decoded from", to_string(encoding));
     life.events.push_back(
         {migration.issue_after, leaves ? "leaves" : "comes",
          fmt::format(
              "{} it starts to {} {}{}; there before {}{}",
-             migration.issue_after == kStepStart ? "with the step" : "behind the op", leaves ? "leave for" : "come to",
-             tier(to), encoded,
+             migration.issue_after == plan::kStepStart ? "with the step" : "behind the op",
+             leaves ? "leave for" : "come to", tier(to), encoded,
              migration.needed_by == graph().op_count() ? "the step ends" : fmt::format("slot {}", migration.needed_by),
              why(migration))});
   }
 
-  const Graph& given_;
-  const Machine& machine_;
-  const Plan& plan_;
-  PlanGraph step_;
-  Liveness liveness_;
+  const graph::Graph& given_;
+  const memory::Machine& machine_;
+  const plan::Plan& plan_;
+  plan::PlanGraph step_;
+  graph::Liveness liveness_;
 };
 
 }  // namespace
 
-Result<std::vector<Explanation>> explain(const Graph& graph, const Machine& machine, const Plan& plan,
-                                         std::string_view name) {
+Result<std::vector<Explanation>> explain(const graph::Graph& graph, const memory::Machine& machine,
+                                         const plan::Plan& plan, std::string_view name) {
   const PlanStory story(graph, machine, plan);
   std::vector<Explanation> found = story.about(name);
   if (found.empty()) return story.unknown(name);
@@ -240,10 +247,10 @@ std::string explanation_text(const Explanation& explanation) {
   const LifeEvent* before = nullptr;
   for (const LifeEvent& event : explanation.events) {
     const bool same = before != nullptr && before->slot == event.slot;
-    const std::string when = same                       ? ""
-                             : event.slot == kStepStart ? "start"
-                             : event.kind == "ends"     ? "end"
-                                                        : fmt::format("slot {}", event.slot);
+    const std::string when = same                             ? ""
+                             : event.slot == plan::kStepStart ? "start"
+                             : event.kind == "ends"           ? "end"
+                                                              : fmt::format("slot {}", event.slot);
     text += fmt::format("  {:<10}{}\n", when, event.text);
     before = &event;
   }
@@ -258,4 +265,4 @@ nlohmann::json explanation_json(const Explanation& explanation) {
   return {{"subject", explanation.subject}, {"events", events}};
 }
 
-}  // namespace sluice
+}  // namespace sluice::report

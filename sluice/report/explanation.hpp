@@ -18,10 +18,10 @@
 #include "sluice/base/result.hpp"
 #include "sluice/plan/plan.hpp"
 
-namespace sluice {
+namespace sluice::report {
 
 struct LifeEvent {
-  OpIndex slot = 0;       // kStepStart: before the step; op_count(): at its end
+  graph::OpIndex slot = 0;  // kStepStart: before the step; op_count(): at its end
   std::string_view kind;  // "begins", "makes", "reads", "updates", "leaves", "comes", "makes again", "left out", "ends"
   std::string text;
 };
@@ -33,10 +33,10 @@ struct Explanation {
 
 // Names are those of the plan file. A tensor and an op of one name are both explained, the op first. The plan must be
 // one of `graph` that the verifier has passed. kBadInput where nothing has the name, with names that contain it.
-Result<std::vector<Explanation>> explain(const Graph& graph, const Machine& machine, const Plan& plan,
-                                         std::string_view name);
+Result<std::vector<Explanation>> explain(const graph::Graph& graph, const memory::Machine& machine,
+                                         const plan::Plan& plan, std::string_view name);
 
 std::string explanation_text(const Explanation& explanation);
 nlohmann::json explanation_json(const Explanation& explanation);  // {"subject", "events": [{"slot", "kind", "text"}]}
 
-}  // namespace sluice
+}  // namespace sluice::report

@@ -12,12 +12,13 @@
 #include "sluice/testing/random/random_schedule.hpp"
 #include "sluice/testing/tiny_step.hpp"
 
-namespace sluice {
+namespace sluice::report {
 namespace {
 
 using ::testing::HasSubstr;
 
-std::string text_of(const Graph& graph, const Machine& machine, const Plan& plan, std::string_view name) {
+std::string text_of(const graph::Graph& graph, const memory::Machine& machine, const plan::Plan& plan,
+                    std::string_view name) {
   const auto found = explain(graph, machine, plan, name);
   if (!found.ok()) return found.error().message;
   std::string text;
@@ -38,14 +39,14 @@ TEST(Explanation, TellsTheLifeOfATensor) {
 
 TEST(Explanation, TellsWhatThePlannerRecorded) {
   testing::TinyStep tiny = testing::tiny_step();
-  tiny.plan.migrations[0].cause = Cause::kRoomForOthers;
+  tiny.plan.migrations[0].cause = plan::Cause::kRoomForOthers;
   EXPECT_THAT(text_of(tiny.graph, tiny.machine, tiny.plan, "x"),
               HasSubstr("there before slot 2 (others in its room save more copying until it is needed again)\n"));
 }
 
 TEST(Explanation, TellsHowACopyIsEncoded) {
   testing::TinyStep tiny = testing::tiny_step();
-  tiny.plan.residencies[testing::TinyStep::kXFile].encoding = Encoding::kZeroValue;
+  tiny.plan.residencies[testing::TinyStep::kXFile].encoding = memory::Encoding::kZeroValue;
   const std::string text = text_of(tiny.graph, tiny.machine, tiny.plan, "x");
   EXPECT_THAT(text, HasSubstr("starts to leave for file, encoded as zero-value; there before slot 2"));
   EXPECT_THAT(text, HasSubstr("starts to come to dram, decoded from zero-value; there before slot 3"));
@@ -78,15 +79,15 @@ TEST(Explanation, TellsEveryRepetitionInOrder) {
   std::size_t again = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE(seed);
-    const Graph graph = testing::random_graph(seed);
-    const Machine machine = testing::random_machine(seed);
-    const std::vector<OpIndex> schedule = testing::random_schedule(graph, seed);
-    const Rescheduled step = reschedule(graph, schedule).value();
-    Plan plan = testing::random_plan(seed, step.graph, machine);
+    const graph::Graph graph = testing::random_graph(seed);
+    const memory::Machine machine = testing::random_machine(seed);
+    const std::vector<graph::OpIndex> schedule = testing::random_schedule(graph, seed);
+    const graph::Rescheduled step = graph::reschedule(graph, schedule).value();
+    plan::Plan plan = testing::random_plan(seed, step.graph, machine);
     plan.schedule = schedule;
     std::map<std::string, int> bearers;
-    for (const Tensor& tensor : graph.tensors()) ++bearers[tensor.name];
-    for (TensorId id = 0; id < graph.tensor_count(); ++id) {
+    for (const graph::Tensor& tensor : graph.tensors()) ++bearers[tensor.name];
+    for (graph::TensorId id = 0; id < graph.tensor_count(); ++id) {
       if (bearers[graph.tensor(id).name] > 1) continue;
       const auto found = explain(graph, machine, plan, graph.tensor(id).name);
       ASSERT_TRUE(found.ok());
@@ -102,16 +103,16 @@ TEST(Explanation, TellsEveryRepetitionInOrder) {
 }
 
 TEST(Explanation, TellsWhatIsLeftOutAndWhatStandsForIt) {
-  Graph graph;
-  const TensorId x = graph.add_tensor({.name = "x", .shape = {4}, .role = Role::kParameter});
+  graph::Graph graph;
+  const graph::TensorId x = graph.add_tensor({.name = "x", .shape = {4}, .role = graph::Role::kParameter});
   for (const char* name : {"y", "y.again"}) {
-    const TensorId made = graph.add_tensor({.name = name, .shape = {4}, .role = Role::kActivation});
-    graph.add_op({.name = std::string("make ") + name, .kind = OpKind::kRelu, .inputs = {x}, .outputs = {made}});
+    const graph::TensorId made = graph.add_tensor({.name = name, .shape = {4}, .role = graph::Role::kActivation});
+    graph.add_op({.name = std::string("make ") + name, .kind = graph::OpKind::kRelu, .inputs = {x}, .outputs = {made}});
   }
-  const Machine machine = testing::tiny_step().machine;
-  Plan plan;
+  const memory::Machine machine = testing::tiny_step().machine;
+  plan::Plan plan;
   plan.schedule = {0};
-  plan.ops.push_back({.operand_tiers = {kFastTier, kFastTier}});
+  plan.ops.push_back({.operand_tiers = {memory::kFastTier, memory::kFastTier}});
   const std::string expected = "  start     it is not made again: y is kept and read instead\n";
   EXPECT_EQ(text_of(graph, machine, plan, "make y.again"),
             "make y.again, an op of kind relu: number 1 of 2 in the graph's order\n" + expected);
@@ -129,4 +130,4 @@ TEST(Explanation, IsTheSameAsJson) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::report

@@ -10,7 +10,7 @@
 
 #include "sluice/base/parse.hpp"
 
-namespace sluice {
+namespace sluice::report {
 namespace {
 
 // The first processor's fields: they are alike on all.
@@ -76,4 +76,4 @@ nlohmann::json host_cpu_json(const HostCpu& processor) {
           {"cores", processor.cores}, {"last_level_cache_bytes", processor.last_level_cache_bytes}};
 }
 
-}  // namespace sluice
+}  // namespace sluice::report

@@ -7,7 +7,7 @@
 
 #include "sluice/base/units.hpp"
 
-namespace sluice {
+namespace sluice::report {
 
 struct HostCpu {
   std::string name;
@@ -22,4 +22,4 @@ HostCpu read_host_cpu();
 std::string describe_host_cpu(const HostCpu& processor);
 nlohmann::json host_cpu_json(const HostCpu& processor);  // keys as the fields
 
-}  // namespace sluice
+}  // namespace sluice::report

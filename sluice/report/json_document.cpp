@@ -12,7 +12,7 @@
 #include "sluice/base/format_version.hpp"
 #include "sluice/report/run_record.hpp"
 
-namespace sluice {
+namespace sluice::report {
 namespace {
 
 int& document_output() {
@@ -76,4 +76,4 @@ Status keep_output_for_documents(bool silent) {
   return {};
 }
 
-}  // namespace sluice
+}  // namespace sluice::report

@@ -13,7 +13,7 @@
 
 #include "sluice/base/result.hpp"
 
-namespace sluice {
+namespace sluice::report {
 
 inline constexpr std::string_view kStandardOutput = "-";
 
@@ -30,4 +30,4 @@ Status write_error_document(const std::string& path, std::string_view command, c
 // From now on standard output is for documents alone. `silent`: what else is printed goes nowhere.
 Status keep_output_for_documents(bool silent);
 
-}  // namespace sluice
+}  // namespace sluice::report

@@ -8,27 +8,27 @@
 #include "sluice/planners/registry/registry.hpp"
 #include "sluice/report/text_table.hpp"
 
-namespace sluice {
+namespace sluice::report {
 namespace {
 
 struct TraitColumn {
   const char* title;  // of a table for people
   const char* name;   // in JSON
-  bool PlannerTraits::*value;
+  bool planners::PlannerTraits::*value;
 };
 
 constexpr auto kColumns = std::to_array<TraitColumn>({
-    {"moves", "moves", &PlannerTraits::moves},
-    {"makes again", "recomputes", &PlannerTraits::recomputes},
-    {"reorders", "reorders", &PlannerTraits::reorders},
-    {"profiles", "profiles", &PlannerTraits::profiles},
-    {"counts accesses", "counts_accesses", &PlannerTraits::counts_accesses},
-    {"whole step", "whole_step", &PlannerTraits::whole_step},
-    {"all tensors", "all_tensors", &PlannerTraits::all_tensors},
-    {"any graph", "any_graph", &PlannerTraits::any_graph},
-    {"small in blocks", "groups_small", &PlannerTraits::groups_small},
-    {"several tiers", "several_tiers", &PlannerTraits::several_tiers},
-    {"bound", "bound", &PlannerTraits::bound},
+    {"moves", "moves", &planners::PlannerTraits::moves},
+    {"makes again", "recomputes", &planners::PlannerTraits::recomputes},
+    {"reorders", "reorders", &planners::PlannerTraits::reorders},
+    {"profiles", "profiles", &planners::PlannerTraits::profiles},
+    {"counts accesses", "counts_accesses", &planners::PlannerTraits::counts_accesses},
+    {"whole step", "whole_step", &planners::PlannerTraits::whole_step},
+    {"all tensors", "all_tensors", &planners::PlannerTraits::all_tensors},
+    {"any graph", "any_graph", &planners::PlannerTraits::any_graph},
+    {"small in blocks", "groups_small", &planners::PlannerTraits::groups_small},
+    {"several tiers", "several_tiers", &planners::PlannerTraits::several_tiers},
+    {"bound", "bound", &planners::PlannerTraits::bound},
 });
 
 }  // namespace
@@ -37,7 +37,7 @@ std::string planner_table_text() {
   std::vector<TableColumn> columns{{"planner", Align::kLeft, 0}, {"decides by", Align::kLeft, 0}};
   for (const TraitColumn& column : kColumns) columns.push_back({column.title, Align::kLeft, 0});
   TextTable table(columns);
-  for (const PlannerEntry& entry : planners()) {
+  for (const planners::PlannerEntry& entry : planners::planners()) {
     std::vector<std::string> cells{std::string(entry.name), std::string(entry.traits.decides)};
     for (const TraitColumn& column : kColumns) cells.emplace_back(entry.traits.*column.value ? "yes" : "-");
     table.add_row(cells);
@@ -53,7 +53,7 @@ std::string planner_table_markdown() {
     rule += "---|";
   }
   text += rule + "\n";
-  for (const PlannerEntry& entry : planners()) {
+  for (const planners::PlannerEntry& entry : planners::planners()) {
     text += fmt::format("| `{}` | {} |", entry.name, entry.traits.decides);
     for (const TraitColumn& column : kColumns) text += entry.traits.*column.value ? " yes |" : "  |";
     text += "\n";
@@ -82,7 +82,7 @@ nlohmann::json setting_json(const Setting& setting, const Settings& all) {
 
 nlohmann::json planner_table_json() {
   nlohmann::json all = nlohmann::json::array();
-  for (const PlannerEntry& entry : planners()) {
+  for (const planners::PlannerEntry& entry : planners::planners()) {
     nlohmann::json planner = {{"name", entry.name}, {"summary", entry.summary}, {"decides", entry.traits.decides}};
     for (const TraitColumn& column : kColumns) planner[column.name] = entry.traits.*column.value;
     planner["settings"] = nlohmann::json::array();
@@ -92,4 +92,4 @@ nlohmann::json planner_table_json() {
   return all;
 }
 
-}  // namespace sluice
+}  // namespace sluice::report

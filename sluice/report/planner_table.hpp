@@ -4,10 +4,10 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-namespace sluice {
+namespace sluice::report {
 
 std::string planner_table_text();
 std::string planner_table_markdown();  // the table of docs/planners.md
 nlohmann::json planner_table_json();   // an object a planner, keys as the fields of PlannerTraits
 
-}  // namespace sluice
+}  // namespace sluice::report

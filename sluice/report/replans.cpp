@@ -4,18 +4,18 @@
 
 #include <algorithm>
 
-namespace sluice {
+namespace sluice::report {
 namespace {
 
 constexpr double kWorthSaying = 1.1;
 
-std::string link_name(const Machine& machine, std::size_t id) {
+std::string link_name(const memory::Machine& machine, std::size_t id) {
   return fmt::format("{} -> {}", machine.tier(machine.links[id].from).name, machine.tier(machine.links[id].to).name);
 }
 
 }  // namespace
 
-std::string describe_drift(const Machine& machine, const Drift& drift) {
+std::string describe_drift(const memory::Machine& machine, const sim::Drift& drift) {
   std::string text;
   const auto add = [&](const std::string& what, double factor) {
     if (std::max(factor, 1 / factor) < kWorthSaying) return;
@@ -27,7 +27,7 @@ std::string describe_drift(const Machine& machine, const Drift& drift) {
   return text;
 }
 
-std::string describe_search(const Machine& machine, const Replan& replan) {
+std::string describe_search(const memory::Machine& machine, const train::Replan& replan) {
   if (replan.estimated) {
     const std::string off = describe_drift(machine, replan.drift);
     return fmt::format("step {:>6}  measured by steps now{}{}: planning again meanwhile", replan.step + 1,
@@ -37,7 +37,7 @@ std::string describe_search(const Machine& machine, const Replan& replan) {
                      describe_drift(machine, replan.drift));
 }
 
-std::string describe_outcome(const Replan& replan) {
+std::string describe_outcome(const train::Replan& replan) {
   const std::string after = fmt::format("planned again in {}", format_seconds(replan.planning_seconds));
   if (!replan.failure.empty()) return fmt::format("{}: the plan stays, because {}", after, replan.failure);
   const std::string seconds = fmt::format("{} where the plan before would take {}", format_seconds(replan.new_seconds),
@@ -49,9 +49,9 @@ std::string describe_outcome(const Replan& replan) {
   return fmt::format("{}: another plan runs from now on, predicted {}", after, seconds);
 }
 
-nlohmann::json replans_json(const Machine& machine, std::span<const Replan> replans) {
+nlohmann::json replans_json(const memory::Machine& machine, std::span<const train::Replan> replans) {
   nlohmann::json list = nlohmann::json::array();
-  for (const Replan& each : replans) {
+  for (const train::Replan& each : replans) {
     nlohmann::json links = nlohmann::json::object();
     for (std::size_t id = 0; id < each.drift.links.size(); ++id) links[link_name(machine, id)] = each.drift.links[id];
     list.push_back({{"after_step", each.step + 1},
@@ -67,4 +67,4 @@ nlohmann::json replans_json(const Machine& machine, std::span<const Replan> repl
   return list;
 }
 
-}  // namespace sluice
+}  // namespace sluice::report

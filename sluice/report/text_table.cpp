@@ -6,7 +6,7 @@
 
 #include "sluice/base/check.hpp"
 
-namespace sluice {
+namespace sluice::report {
 namespace {
 
 // Characters rather than bytes, so that a multi-byte sign does not shift its column.
@@ -91,4 +91,4 @@ std::string format_item(std::string_view text, std::size_t width) {
   return item;
 }
 
-}  // namespace sluice
+}  // namespace sluice::report

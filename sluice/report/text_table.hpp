@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace sluice {
+namespace sluice::report {
 
 enum class Align { kLeft, kRight };
 
@@ -38,4 +38,4 @@ std::string format_fields(const std::vector<std::pair<std::string, std::string>>
 // A list item: "- words", broken between words so that lines have at most `width` characters.
 std::string format_item(std::string_view text, std::size_t width = 110);
 
-}  // namespace sluice
+}  // namespace sluice::report

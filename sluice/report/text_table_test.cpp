@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-namespace sluice {
+namespace sluice::report {
 namespace {
 
 TEST(TextTableTest, AlignsWordsLeftAndNumbersRight) {
@@ -47,4 +47,4 @@ TEST(FormatItemTest, BreaksBetweenWords) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::report

@@ -7,13 +7,13 @@
 #include "sluice/base/spread.hpp"
 #include "sluice/report/text_table.hpp"
 
-namespace sluice {
+namespace sluice::report {
 namespace {
 
 constexpr int kShownDifferences = 2;
 
 // "prefetches 61, prefetches_left_out 2, ...": what the planner says of this plan and not of the first.
-std::string difference(const Plan& first, const Plan& plan) {
+std::string difference(const plan::Plan& first, const plan::Plan& plan) {
   std::string text;
   int found = 0;
   for (const auto& entry : plan.planner_config) {
@@ -24,19 +24,19 @@ std::string difference(const Plan& first, const Plan& plan) {
   return text.empty() ? "other placements" : text;
 }
 
-std::string differences(const TrialRecord& record, const TriedPlan& tried) {
+std::string differences(const experiment::TrialRecord& record, const experiment::TriedPlan& tried) {
   const bool first = &tried == &record.plans.front();
   return first ? "the first" : difference(record.plans.front().plan, tried.plan);
 }
 
-std::size_t number_of(const TrialRecord& record, const TriedPlan& tried) {
+std::size_t number_of(const experiment::TrialRecord& record, const experiment::TriedPlan& tried) {
   return static_cast<std::size_t>(&tried - record.plans.data()) + 1;
 }
 
-std::string plans_table(const TrialRecord& record) {
+std::string plans_table(const experiment::TrialRecord& record) {
   TextTable table(
       {{"plan"}, {"predicted", Align::kRight}, {"measured", Align::kRight}, {"steps", Align::kRight}, {"what it has"}});
-  for (const TriedPlan& tried : record.plans) {
+  for (const experiment::TriedPlan& tried : record.plans) {
     const bool kept = &tried == &record.plans[record.kept];
     table.add_row({fmt::format("{}{}", number_of(record, tried), kept ? " kept" : ""),
                    format_seconds(tried.plan.predicted_step_seconds),
@@ -48,12 +48,12 @@ std::string plans_table(const TrialRecord& record) {
 
 }  // namespace
 
-std::string describe_change(const TrialRecord& record, const TriedPlan& tried) {
+std::string describe_change(const experiment::TrialRecord& record, const experiment::TriedPlan& tried) {
   return fmt::format("plan {}: {}, predicted {}", number_of(record, tried), differences(record, tried),
                      format_seconds(tried.plan.predicted_step_seconds));
 }
 
-std::string describe_trials(const TrialRecord& record) {
+std::string describe_trials(const experiment::TrialRecord& record) {
   const Seconds each = record.change_seconds / static_cast<double>(std::max<std::int64_t>(1, record.changes));
   std::vector<std::pair<std::string, std::string>> fields{
       {"profiling",
@@ -70,9 +70,9 @@ std::string describe_trials(const TrialRecord& record) {
   return fmt::format("trials\n{}{}", format_fields(fields), table);
 }
 
-nlohmann::json trials_json(const TrialRecord& record) {
+nlohmann::json trials_json(const experiment::TrialRecord& record) {
   nlohmann::json plans = nlohmann::json::array();
-  for (const TriedPlan& tried : record.plans) {
+  for (const experiment::TriedPlan& tried : record.plans) {
     nlohmann::json measured = nlohmann::json::array();
     for (const Seconds seconds : tried.steps) measured.push_back(seconds * 1e3);
     plans.push_back({{"predicted_ms", tried.plan.predicted_step_seconds * 1e3},
@@ -92,4 +92,4 @@ nlohmann::json trials_json(const TrialRecord& record) {
           {"notes", record.notes}};
 }
 
-}  // namespace sluice
+}  // namespace sluice::report

@@ -4,34 +4,34 @@
 
 #include "sluice/base/spread.hpp"
 
-namespace sluice {
+namespace sluice::sim {
 namespace {
 
-Seconds together(std::span<const Span> spans) {
+Seconds together(std::span<const program::Span> spans) {
   Seconds seconds = 0;
-  for (const Span& each : spans) seconds += each.end - each.begin;
+  for (const program::Span& each : spans) seconds += each.end - each.begin;
   return seconds;
 }
 
-Seconds busy_seconds(const std::vector<TransferIndex>& lane, const StepTimes& times) {
+Seconds busy_seconds(const std::vector<program::TransferIndex>& lane, const program::StepTimes& times) {
   Seconds seconds = 0;
-  for (const TransferIndex index : lane) {
-    const Span& span = times.transfers[static_cast<std::size_t>(index)];
+  for (const program::TransferIndex index : lane) {
+    const program::Span& span = times.transfers[static_cast<std::size_t>(index)];
     seconds += span.end - span.begin;
   }
   return seconds;
 }
 
 template <typename Figure>
-Seconds median_of(std::span<const StepTimes> steps, const Figure& figure) {
+Seconds median_of(std::span<const program::StepTimes> steps, const Figure& figure) {
   std::vector<double> values;
-  for (const StepTimes& step : steps) values.push_back(figure(step));
+  for (const program::StepTimes& step : steps) values.push_back(figure(step));
   return spread_of(std::move(values)).median;
 }
 
-void scale(IdVector<OpIndex, Seconds>& times, const IdVector<OpIndex, double>& factors) {
+void scale(IdVector<graph::OpIndex, Seconds>& times, const IdVector<graph::OpIndex, double>& factors) {
   for (std::size_t op = 0; op < times.size(); ++op)
-    times[static_cast<OpIndex>(op)] *= factors[static_cast<OpIndex>(op)];
+    times[static_cast<graph::OpIndex>(op)] *= factors[static_cast<graph::OpIndex>(op)];
 }
 
 }  // namespace
@@ -42,21 +42,22 @@ double Drift::largest() const {
   return largest;
 }
 
-Drift measure_drift(const Program& program, const StepTimes& predicted, std::span<const StepTimes> observed) {
-  const auto compute_of = [](const StepTimes& step) { return together(step.ops); };
+Drift measure_drift(const program::Program& program, const program::StepTimes& predicted,
+                    std::span<const program::StepTimes> observed) {
+  const auto compute_of = [](const program::StepTimes& step) { return together(step.ops); };
   Drift drift;
   drift.compute = median_of(observed, compute_of) / compute_of(predicted);
-  for (const std::vector<TransferIndex>& lane : program.lanes) {
-    const auto busy = [&](const StepTimes& step) { return busy_seconds(lane, step); };
+  for (const std::vector<program::TransferIndex>& lane : program.lanes) {
+    const auto busy = [&](const program::StepTimes& step) { return busy_seconds(lane, step); };
     const bool tells = busy(predicted) >= kLeastBusy * predicted.step_seconds;
     drift.links.push_back(tells ? median_of(observed, busy) / busy(predicted) : 1);
   }
   return drift;
 }
 
-Machine drifted(Machine machine, const Drift& drift) {
+memory::Machine drifted(memory::Machine machine, const Drift& drift) {
   for (std::size_t id = 0; id < machine.links.size(); ++id) {
-    Link& link = machine.links[id];
+    memory::Link& link = machine.links[id];
     link.latency *= drift.links[id];
     link.bandwidth /= drift.links[id];
     link.shared_bandwidth /= drift.links[id];
@@ -64,22 +65,22 @@ Machine drifted(Machine machine, const Drift& drift) {
   return machine;
 }
 
-Profile drifted(Profile profile, const Drift& drift) {
-  IdVector<OpIndex, double> factors;
+profile::Profile drifted(profile::Profile profile, const Drift& drift) {
+  IdVector<graph::OpIndex, double> factors;
   factors.assign(profile.op_seconds.size(), drift.compute);
   return slowed(std::move(profile), factors);
 }
 
-Profile slowed(Profile profile, const IdVector<OpIndex, double>& factors) {
+profile::Profile slowed(profile::Profile profile, const IdVector<graph::OpIndex, double>& factors) {
   scale(profile.op_seconds, factors);
   scale(profile.cold_seconds, factors);
   for (auto& [choice, times] : profile.choices) {
-    OpTimes scaled = *times;
+    profile::OpTimes scaled = *times;
     scale(scaled.warm, factors);
     scale(scaled.cold, factors);
-    times = std::make_shared<const OpTimes>(std::move(scaled));
+    times = std::make_shared<const profile::OpTimes>(std::move(scaled));
   }
   return profile;
 }
 
-}  // namespace sluice
+}  // namespace sluice::sim

@@ -13,7 +13,7 @@
 #include "sluice/program/program.hpp"
 #include "sluice/program/step_times.hpp"
 
-namespace sluice {
+namespace sluice::sim {
 
 // Factors: the time observed, of the time predicted. 1: as predicted.
 struct Drift {
@@ -27,14 +27,15 @@ struct Drift {
 inline constexpr double kLeastBusy = 0.05;  // of the step, that a link is busy for its drift to be told
 
 // `predicted`: of `program`, whose steps were observed. Medians over the steps, of which there is at least one.
-Drift measure_drift(const Program& program, const StepTimes& predicted, std::span<const StepTimes> observed);
+Drift measure_drift(const program::Program& program, const program::StepTimes& predicted,
+                    std::span<const program::StepTimes> observed);
 
 // The figures after the drift: all op times, and the latency and bandwidths of each link. What an op takes longer with
 // operands in a slow tier, and what links cost ops, stay as they were.
-Machine drifted(Machine machine, const Drift& drift);
-Profile drifted(Profile profile, const Drift& drift);
+memory::Machine drifted(memory::Machine machine, const Drift& drift);
+profile::Profile drifted(profile::Profile profile, const Drift& drift);
 
 // Each op's times (warm, cold and by every choice) times its factor.
-Profile slowed(Profile profile, const IdVector<OpIndex, double>& factors);
+profile::Profile slowed(profile::Profile profile, const IdVector<graph::OpIndex, double>& factors);
 
-}  // namespace sluice
+}  // namespace sluice::sim

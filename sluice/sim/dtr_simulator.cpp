@@ -4,16 +4,17 @@
 
 #include "sluice/base/as_index.hpp"
 
-namespace sluice {
+namespace sluice::sim {
 namespace {
 
-class SimulatedOps final : public DtrDriver {
+class SimulatedOps final : public policies::DtrDriver {
  public:
-  SimulatedOps(const StepValues& step, const CostModel& costs, const Tier& fast, std::size_t ops)
+  SimulatedOps(const policies::StepValues& step, const profile::CostModel& costs, const memory::Tier& fast,
+               std::size_t ops)
       : step_(step), costs_(costs), fast_(fast), first_runs_(ops) {}
 
-  Result<Seconds> run(OpIndex slot, std::span<const Bytes> /*operands*/) override {
-    const OpIndex op = step_.kernels.op_of[as_index(slot)];
+  Result<Seconds> run(graph::OpIndex slot, std::span<const Bytes> /*operands*/) override {
+    const graph::OpIndex op = step_.kernels.op_of[as_index(slot)];
     const Seconds seconds = costs_.op_seconds(op);
     if (step_.is_first(slot)) first_runs_[as_index(op)] = {now_, now_ + seconds};
     now_ += seconds;
@@ -30,21 +31,22 @@ class SimulatedOps final : public DtrDriver {
   }
 
   Seconds now() const { return now_; }
-  const std::vector<Span>& first_runs() const { return first_runs_; }
+  const std::vector<program::Span>& first_runs() const { return first_runs_; }
 
  private:
-  const StepValues& step_;
-  const CostModel& costs_;
-  const Tier& fast_;
-  std::vector<Span> first_runs_;  // by op of the given graph
+  const policies::StepValues& step_;
+  const profile::CostModel& costs_;
+  const memory::Tier& fast_;
+  std::vector<program::Span> first_runs_;  // by op of the given graph
   Seconds now_ = 0;
 };
 
 }  // namespace
 
-Result<DtrTimeline> simulate_dtr(const Graph& step, const CostModel& costs, const Machine& machine, Bytes fast_bytes) {
-  SLUICE_ASSIGN(Dtr dtr, Dtr::create(step, fast_bytes));
-  SimulatedOps ops(dtr.values(), costs, machine.tier(kFastTier), step.ops().size());
+Result<DtrTimeline> simulate_dtr(const graph::Graph& step, const profile::CostModel& costs,
+                                 const memory::Machine& machine, Bytes fast_bytes) {
+  SLUICE_ASSIGN(policies::Dtr dtr, policies::Dtr::create(step, fast_bytes));
+  SimulatedOps ops(dtr.values(), costs, machine.tier(memory::kFastTier), step.ops().size());
   DtrTimeline timeline;
   SLUICE_ASSIGN(timeline.step, dtr.run_step(ops));
   timeline.times.ops = ops.first_runs();
@@ -55,10 +57,10 @@ Result<DtrTimeline> simulate_dtr(const Graph& step, const CostModel& costs, cons
   return timeline;
 }
 
-TimeBreakdown break_down(const DtrStep& step, Seconds step_seconds) {
+TimeBreakdown break_down(const policies::DtrStep& step, Seconds step_seconds) {
   return {.computation = step.computation,
           .recomputation = step.recomputation,
           .other = std::max(0.0, step_seconds - step.computation - step.recomputation)};
 }
 
-}  // namespace sluice
+}  // namespace sluice::sim

@@ -10,17 +10,18 @@
 #include "sluice/program/step_times.hpp"
 #include "sluice/sim/time_breakdown.hpp"
 
-namespace sluice {
+namespace sluice::sim {
 
 struct DtrTimeline {
-  DtrStep step;
-  StepTimes times;  // ops: their first runs, empty for those left out; what is made again lies between
+  policies::DtrStep step;
+  program::StepTimes times;  // ops: their first runs, empty for those left out; what is made again lies between
 };
 
 // `costs`: of `step` on `machine`. Errors: those of Dtr.
-Result<DtrTimeline> simulate_dtr(const Graph& step, const CostModel& costs, const Machine& machine, Bytes fast_bytes);
+Result<DtrTimeline> simulate_dtr(const graph::Graph& step, const profile::CostModel& costs,
+                                 const memory::Machine& machine, Bytes fast_bytes);
 
 // Of a step that took so long, predicted or measured.
-TimeBreakdown break_down(const DtrStep& step, Seconds step_seconds);
+TimeBreakdown break_down(const policies::DtrStep& step, Seconds step_seconds);
 
-}  // namespace sluice
+}  // namespace sluice::sim

@@ -7,11 +7,11 @@
 #include "sluice/testing/random/seeded_random.hpp"
 #include "sluice/testing/tiny_step.hpp"
 
-namespace sluice {
+namespace sluice::sim {
 namespace {
 
-Profile profile_with(std::vector<Seconds> seconds) {
-  Profile profile;
+profile::Profile profile_with(std::vector<Seconds> seconds) {
+  profile::Profile profile;
   profile.op_seconds = std::move(seconds);
   return profile;
 }
@@ -19,18 +19,18 @@ Profile profile_with(std::vector<Seconds> seconds) {
 // w, large, a and the loss in slots of 64 bytes, of which there are four: `large` takes three of them, so a goes and is
 // made again for the loss.
 TEST(DtrSimulator, WhatIsMadeAgainTakesItsTimeBetweenTheOps) {
-  Graph graph;
+  graph::Graph graph;
   graph.layers = {"all"};
-  const TensorId w = testing::add_tiny_tensor(graph, "w", Role::kParameter, 64);
-  const TensorId a = testing::add_tiny_tensor(graph, "a", Role::kActivation, 64);
-  const TensorId large = testing::add_tiny_tensor(graph, "large", Role::kActivation, 192);
-  const TensorId loss = testing::add_tiny_tensor(graph, "loss", Role::kOutput, 64);
+  const graph::TensorId w = testing::add_tiny_tensor(graph, "w", graph::Role::kParameter, 64);
+  const graph::TensorId a = testing::add_tiny_tensor(graph, "a", graph::Role::kActivation, 64);
+  const graph::TensorId large = testing::add_tiny_tensor(graph, "large", graph::Role::kActivation, 192);
+  const graph::TensorId loss = testing::add_tiny_tensor(graph, "loss", graph::Role::kOutput, 64);
   testing::add_tiny_op(graph, "make", {w}, {a});
   testing::add_tiny_op(graph, "fill", {w, w}, {large});
   testing::add_tiny_op(graph, "use", {a}, {loss});
-  const Machine machine = testing::tiny_machine();
-  const Profile profile = profile_with({2, 3, 4});
-  const CostModel costs(graph, profile, machine);
+  const memory::Machine machine = testing::tiny_machine();
+  const profile::Profile profile = profile_with({2, 3, 4});
+  const profile::CostModel costs(graph, profile, machine);
   const DtrTimeline timeline = simulate_dtr(graph, costs, machine, 256).value();
   EXPECT_EQ(timeline.step.runs_again, 1);
   EXPECT_EQ(timeline.step.evictions, 1);
@@ -49,21 +49,21 @@ TEST(DtrSimulator, TimesOfRandomStepsAddUp) {
   int did = 0;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE(seed);
-    const Graph graph = testing::random_graph(seed);
+    const graph::Graph graph = testing::random_graph(seed);
     testing::SeededRandom random(seed);
     std::vector<Seconds> seconds(graph.ops().size());
     for (Seconds& each : seconds) each = random.between(1, 9);
-    const Machine machine = testing::tiny_machine();
-    const Profile profile = profile_with(seconds);
-    const CostModel costs(graph, profile, machine);
+    const memory::Machine machine = testing::tiny_machine();
+    const profile::Profile profile = profile_with(seconds);
+    const profile::CostModel costs(graph, profile, machine);
     Bytes everything = 0;
-    for (const Tensor& tensor : graph.tensors()) everything += tensor.bytes;
+    for (const graph::Tensor& tensor : graph.tensors()) everything += tensor.bytes;
     const auto timeline = simulate_dtr(graph, costs, machine, everything * 2 / 3);
     if (!timeline.ok()) continue;
     ++did;
     Seconds first_runs = 0;
     for (std::size_t op = 0; op < seconds.size(); ++op) {
-      const Span& span = timeline->times.ops[op];
+      const program::Span& span = timeline->times.ops[op];
       first_runs += span.end - span.begin;
       EXPECT_TRUE(span.end == span.begin || span.end - span.begin == seconds[op]) << op;
     }
@@ -76,4 +76,4 @@ TEST(DtrSimulator, TimesOfRandomStepsAddUp) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::sim

@@ -7,7 +7,7 @@
 
 #include "sluice/base/as_index.hpp"
 
-namespace sluice {
+namespace sluice::sim {
 namespace {
 
 double share(std::int64_t part, std::int64_t whole) {
@@ -17,18 +17,18 @@ double share(std::int64_t part, std::int64_t whole) {
 // One transfer that brings a tensor to a place in the fast tier.
 struct Fill {
   Bytes offset = 0;
-  TransferIndex transfer = 0;
+  program::TransferIndex transfer = 0;
 };
 
 // By TensorId, in plan order.
-std::vector<std::vector<Fill>> find_fills(const Graph& graph, const Program& program) {
+std::vector<std::vector<Fill>> find_fills(const graph::Graph& graph, const program::Program& program) {
   std::vector<std::vector<Fill>> fills(graph.tensors().size());
   for (std::size_t i = 0; i < program.transfers.size(); ++i) {
-    const TransferInstruction& transfer = program.transfers[i];
-    if (transfer.to.tier != kFastTier) continue;
-    const auto index = static_cast<TransferIndex>(i);
+    const program::TransferInstruction& transfer = program.transfers[i];
+    if (transfer.to.tier != memory::kFastTier) continue;
+    const auto index = static_cast<program::TransferIndex>(i);
     fills[as_index(transfer.tensor)].push_back({transfer.to.offset, index});
-    for (const TransferPart& part : transfer.others) {
+    for (const program::TransferPart& part : transfer.others) {
       fills[as_index(part.tensor)].push_back({transfer.to.offset + part.offset, index});
     }
   }
@@ -36,9 +36,9 @@ std::vector<std::vector<Fill>> find_fills(const Graph& graph, const Program& pro
 }
 
 // Whether the last transfer that brought the tensor to `place` before `op`, if any did, had ended by `now`.
-bool is_there(const std::vector<Fill>& fills, const Program& program, const Location& place, OpIndex op, Seconds now,
-              const std::vector<Seconds>& transfer_ends) {
-  if (place.tier != kFastTier) return false;
+bool is_there(const std::vector<Fill>& fills, const program::Program& program, const program::Location& place,
+              graph::OpIndex op, Seconds now, const std::vector<Seconds>& transfer_ends) {
+  if (place.tier != memory::kFastTier) return false;
   const auto fill = std::find_if(fills.rbegin(), fills.rend(), [&](const Fill& each) {
     return each.offset == place.offset && program.transfers[as_index(each.transfer)].after_op < op;
   });
@@ -57,7 +57,7 @@ void LocalityCount::add(const LocalityCount& more) {
 double LocalityCount::by_bytes() const { return share(found_bytes, requested_bytes); }
 double LocalityCount::by_objects() const { return share(found, requested); }
 
-std::vector<LocalityCount> count_locality(const Graph& graph, const Program& program,
+std::vector<LocalityCount> count_locality(const graph::Graph& graph, const program::Program& program,
                                           const std::vector<Seconds>& op_ends,
                                           const std::vector<Seconds>& transfer_ends) {
   SLUICE_CHECK(op_ends.size() == program.compute.size(), "the end of every op");
@@ -65,12 +65,12 @@ std::vector<LocalityCount> count_locality(const Graph& graph, const Program& pro
   const std::vector<std::vector<Fill>> fills = find_fills(graph, program);
   std::vector<LocalityCount> counts;
   Seconds previous_end = 0;
-  for (const ComputeInstruction& instruction : program.compute) {
+  for (const program::ComputeInstruction& instruction : program.compute) {
     LocalityCount count;
-    std::set<TensorId> seen;
-    const Op& op = graph.op(instruction.op);
+    std::set<graph::TensorId> seen;
+    const graph::Op& op = graph.op(instruction.op);
     for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
-      const TensorId tensor = i < op.inputs.size() ? op.inputs[i] : op.outputs[i - op.inputs.size()];
+      const graph::TensorId tensor = i < op.inputs.size() ? op.inputs[i] : op.outputs[i - op.inputs.size()];
       if (!seen.insert(tensor).second) continue;
       const bool found = is_there(fills[as_index(tensor)], program, instruction.operands[i], instruction.op,
                                   previous_end, transfer_ends);
@@ -99,10 +99,10 @@ Locality summarise_locality(const std::vector<LocalityCount>& ops, const std::ve
   return locality;
 }
 
-Locality measure_locality(const Graph& graph, const Program& program, const StepTimes& step) {
+Locality measure_locality(const graph::Graph& graph, const program::Program& program, const program::StepTimes& step) {
   std::vector<Seconds> op_ends, transfer_ends;
-  for (const Span& span : step.ops) op_ends.push_back(span.end);
-  for (const Span& span : step.transfers) transfer_ends.push_back(span.end);
+  for (const program::Span& span : step.ops) op_ends.push_back(span.end);
+  for (const program::Span& span : step.transfers) transfer_ends.push_back(span.end);
   return summarise_locality(count_locality(graph, program, op_ends, transfer_ends), op_ends, step.step_seconds);
 }
 
@@ -127,4 +127,4 @@ nlohmann::json locality_json(const Locality& locality) {
           {"series", series}};
 }
 
-}  // namespace sluice
+}  // namespace sluice::sim

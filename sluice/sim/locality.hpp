@@ -17,7 +17,7 @@
 #include "sluice/program/program.hpp"
 #include "sluice/program/step_times.hpp"
 
-namespace sluice {
+namespace sluice::sim {
 
 struct LocalityCount {
   Bytes requested_bytes = 0;
@@ -44,7 +44,7 @@ struct Locality {
 inline constexpr int kLocalityBuckets = 100;  // at most, of a step
 
 // By OpIndex: what each op requested and found. `op_ends` by OpIndex, `transfer_ends` by TransferIndex, of one step.
-std::vector<LocalityCount> count_locality(const Graph& graph, const Program& program,
+std::vector<LocalityCount> count_locality(const graph::Graph& graph, const program::Program& program,
                                           const std::vector<Seconds>& op_ends,
                                           const std::vector<Seconds>& transfer_ends);
 
@@ -53,7 +53,7 @@ Locality summarise_locality(const std::vector<LocalityCount>& ops, const std::ve
                             Seconds step_seconds);
 
 // Of a step of `program`, predicted or measured.
-Locality measure_locality(const Graph& graph, const Program& program, const StepTimes& step);
+Locality measure_locality(const graph::Graph& graph, const program::Program& program, const program::StepTimes& step);
 
 // "93.1 % of bytes, 90.2 % of operands found fast"
 std::string describe_locality(const LocalityCount& count);
@@ -62,4 +62,4 @@ std::string describe_locality(const LocalityCount& count);
 // "by_objects"}]}
 nlohmann::json locality_json(const Locality& locality);
 
-}  // namespace sluice
+}  // namespace sluice::sim

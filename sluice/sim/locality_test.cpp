@@ -10,7 +10,7 @@
 #include "sluice/testing/random/random_plan.hpp"
 #include "sluice/testing/tiny_step.hpp"
 
-namespace sluice {
+namespace sluice::sim {
 namespace {
 
 constexpr Seconds kLocalMicrosecond = 1e-6;
@@ -26,7 +26,7 @@ class TinyLocality : public ::testing::Test {
     return count_locality(step_.graph, program_, op_ends, transfer_ends);
   }
   testing::TinyStep step_ = testing::tiny_step();
-  Program program_ = lower_plan(step_.graph, step_.machine, step_.plan).value();
+  program::Program program_ = program::lower_plan(step_.graph, step_.machine, step_.plan).value();
 };
 
 TEST_F(TinyLocality, WhatIsBroughtInTimeIsFound) {
@@ -88,31 +88,31 @@ TEST(Locality, JsonHasTheNumbersAndTheCourse) {
 
 struct RandomStep {
   explicit RandomStep(std::uint64_t seed) : graph(testing::random_graph(seed)) {
-    const Machine machine = testing::random_machine(seed);
-    program = lower_plan(graph, machine, testing::random_plan(seed, graph, machine)).value();
-    Profile profile;
+    const memory::Machine machine = testing::random_machine(seed);
+    program = program::lower_plan(graph, machine, testing::random_plan(seed, graph, machine)).value();
+    profile::Profile profile;
     profile.op_seconds.assign(graph.ops().size(), 3 * kLocalMicrosecond);
-    timeline = simulate(program, CostModel(graph, profile, machine));
-    for (const Span& span : timeline.ops) op_ends.push_back(span.end);
-    for (const Span& span : timeline.transfers) transfer_ends.push_back(span.end);
+    timeline = simulate(program, profile::CostModel(graph, profile, machine));
+    for (const program::Span& span : timeline.ops) op_ends.push_back(span.end);
+    for (const program::Span& span : timeline.transfers) transfer_ends.push_back(span.end);
   }
 
   // Whether the op has to wait for a transfer that brings one of its inputs.
   bool waits_for_data(std::size_t op) const {
     const Seconds before = op == 0 ? 0 : op_ends[op - 1];
-    const std::vector<TensorId>& inputs = graph.ops()[op].inputs;
-    return std::ranges::any_of(program.compute[op].waits, [&](TransferIndex wait) {
-      const TransferInstruction& transfer = program.transfers[static_cast<std::size_t>(wait)];
+    const std::vector<graph::TensorId>& inputs = graph.ops()[op].inputs;
+    return std::ranges::any_of(program.compute[op].waits, [&](program::TransferIndex wait) {
+      const program::TransferInstruction& transfer = program.transfers[static_cast<std::size_t>(wait)];
       const auto input = std::ranges::find(inputs, transfer.tensor);
       return input != inputs.end() && transfer_ends[static_cast<std::size_t>(wait)] > before &&
              program.compute[op].operands[static_cast<std::size_t>(input - inputs.begin())] == transfer.to &&
-             transfer.to.tier == kFastTier;
+             transfer.to.tier == memory::kFastTier;
     });
   }
 
-  Graph graph;
-  Program program;
-  StepTimes timeline;
+  graph::Graph graph;
+  program::Program program;
+  program::StepTimes timeline;
   std::vector<Seconds> op_ends, transfer_ends;
 };
 
@@ -142,4 +142,4 @@ TEST(Locality, AgreesWithTheWaitsOfRandomPlans) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::sim

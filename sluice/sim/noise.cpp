@@ -11,7 +11,7 @@
 #include "sluice/sim/plan_costs.hpp"
 #include "sluice/sim/simulator.hpp"
 
-namespace sluice {
+namespace sluice::sim {
 namespace {
 
 constexpr double kNineOfTen = 0.9;
@@ -24,7 +24,7 @@ double factor(const Noise& noise, int sample, double deviation, std::string_view
 
 }  // namespace
 
-Machine varied(const Machine& machine, const Noise& noise, int sample) {
+memory::Machine varied(const memory::Machine& machine, const Noise& noise, int sample) {
   Drift drift;
   for (std::size_t id = 0; id < machine.links.size(); ++id) {
     drift.links.push_back(factor(noise, sample, noise.link, "link", id));
@@ -32,27 +32,27 @@ Machine varied(const Machine& machine, const Noise& noise, int sample) {
   return drifted(machine, drift);
 }
 
-Profile varied(const Profile& profile, const Noise& noise, int sample) {
+profile::Profile varied(const profile::Profile& profile, const Noise& noise, int sample) {
   const double together = factor(noise, sample, noise.compute, "compute", 0);
-  IdVector<OpIndex, double> factors;
+  IdVector<graph::OpIndex, double> factors;
   for (std::size_t op = 0; op < profile.op_seconds.size(); ++op) {
     factors.push_back(together * factor(noise, sample, noise.op, "op", op));
   }
   return slowed(profile, factors);
 }
 
-Result<NoisyStep> predict_under_noise(const Graph& graph, const Machine& machine, const Profile& profile,
-                                      const Plan& plan, const Noise& noise) {
-  SLUICE_ASSIGN(const Program program, lower_plan(graph, machine, plan));
+Result<NoisyStep> predict_under_noise(const graph::Graph& graph, const memory::Machine& machine,
+                                      const profile::Profile& profile, const plan::Plan& plan, const Noise& noise) {
+  SLUICE_ASSIGN(const program::Program program, program::lower_plan(graph, machine, plan));
   const PlanCosts as_measured(graph, profile, machine, plan);
   std::vector<double> steps;
   for (int sample = 0; sample < noise.samples; ++sample) {
-    const Machine sampled = varied(machine, noise, sample);
-    Profile times = varied(profile, noise, sample);
-    if (as_measured.rescheduled() != nullptr) times = rescheduled_times(times, *as_measured.rescheduled());
+    const memory::Machine sampled = varied(machine, noise, sample);
+    profile::Profile times = varied(profile, noise, sample);
+    if (as_measured.rescheduled() != nullptr) times = profile::rescheduled_times(times, *as_measured.rescheduled());
     steps.push_back(simulate(program, as_measured.costs().with(times, sampled)).step_seconds);
   }
   return NoisyStep{spread_of(steps).median, quantile_of(steps, kNineOfTen)};
 }
 
-}  // namespace sluice
+}  // namespace sluice::sim

@@ -12,7 +12,7 @@
 #include "sluice/plan/plan.hpp"
 #include "sluice/profile/profile.hpp"
 
-namespace sluice {
+namespace sluice::sim {
 
 // Standard deviations of the logarithms of times.
 struct Noise {
@@ -31,11 +31,11 @@ struct NoisyStep {
 // `plan` is a planner's, of `graph`. Deterministic: the same seed disturbs each op of `graph` and each link alike whatever
 // the plan, so that plans can be compared (common random numbers). A sample of a step of 2,000 ops takes 2 ms or so.
 // Errors: those of lower_plan().
-Result<NoisyStep> predict_under_noise(const Graph& graph, const Machine& machine, const Profile& profile,
-                                      const Plan& plan, const Noise& noise = {});
+Result<NoisyStep> predict_under_noise(const graph::Graph& graph, const memory::Machine& machine,
+                                      const profile::Profile& profile, const plan::Plan& plan, const Noise& noise = {});
 
 // The figures of one sample. Times of an op by other choices and on cold caches vary with its usual one.
-Machine varied(const Machine& machine, const Noise& noise, int sample);
-Profile varied(const Profile& profile, const Noise& noise, int sample);
+memory::Machine varied(const memory::Machine& machine, const Noise& noise, int sample);
+profile::Profile varied(const profile::Profile& profile, const Noise& noise, int sample);
 
-}  // namespace sluice
+}  // namespace sluice::sim

@@ -8,7 +8,7 @@
 
 #include "sluice/testing/tiny_step.hpp"
 
-namespace sluice {
+namespace sluice::sim {
 namespace {
 
 class NoiseTest : public ::testing::Test {
@@ -18,7 +18,7 @@ class NoiseTest : public ::testing::Test {
   }
 
   testing::TinyStep step_ = testing::tiny_step();
-  Profile profile_ = testing::tiny_profile();
+  profile::Profile profile_ = testing::tiny_profile();
 };
 
 TEST_F(NoiseTest, NoneLeavesThePrediction) {
@@ -53,7 +53,7 @@ TEST_F(NoiseTest, AnOpVariesByWhatWasAskedForAndAsAWhole) {
   double squares = 0;
   constexpr int kSamples = 2000;
   for (int sample = 0; sample < kSamples; ++sample) {
-    const Profile profile = varied(profile_, noise, sample);
+    const profile::Profile profile = varied(profile_, noise, sample);
     const double logarithm = std::log(profile.op_seconds[3] / profile_.op_seconds[3]);
     EXPECT_EQ(profile.cold_seconds[3], profile.op_seconds[3]);
     EXPECT_EQ(profile.choices.begin()->second->warm[3], profile.op_seconds[3]);
@@ -66,19 +66,19 @@ TEST_F(NoiseTest, AnOpVariesByWhatWasAskedForAndAsAWhole) {
 
 TEST_F(NoiseTest, ALinkVariesAsAWhole) {
   const Noise noise{.link = 0.2};
-  const Machine machine = varied(step_.machine, noise, 3);
-  const Link& before = step_.machine.links[0];
-  const Link& after = machine.links[0];
+  const memory::Machine machine = varied(step_.machine, noise, 3);
+  const memory::Link& before = step_.machine.links[0];
+  const memory::Link& after = machine.links[0];
   EXPECT_NE(after.bandwidth, before.bandwidth);
   EXPECT_NE(after.bandwidth / before.bandwidth, machine.links[1].bandwidth / step_.machine.links[1].bandwidth);
   EXPECT_NEAR(after.latency * after.bandwidth, before.latency * before.bandwidth, 1e-9);
 }
 
 TEST_F(NoiseTest, APlanThatIsNotSafeIsNotPredicted) {
-  Plan broken = step_.plan;
+  plan::Plan broken = step_.plan;
   broken.residencies.clear();
   EXPECT_FALSE(predict_under_noise(step_.graph, step_.machine, profile_, broken).ok());
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::sim

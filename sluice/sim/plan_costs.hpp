@@ -5,25 +5,27 @@
 #include "sluice/profile/cost_model.hpp"
 #include "sluice/profile/rescheduled_times.hpp"
 
-namespace sluice {
+namespace sluice::sim {
 
 class PlanCosts {
  public:
   // `graph`, its `profile` and `machine` must outlive this object.
-  PlanCosts(const Graph& graph, const Profile& profile, const Machine& machine, const Plan& plan)
+  PlanCosts(const graph::Graph& graph, const profile::Profile& profile, const memory::Machine& machine,
+            const plan::Plan& plan)
       : step_(graph, plan),
         costs_(step_.graph(),
-               step_.rescheduled() == nullptr ? profile : rescheduled_times(profile, *step_.rescheduled()), machine) {}
+               step_.rescheduled() == nullptr ? profile : profile::rescheduled_times(profile, *step_.rescheduled()),
+               machine) {}
   PlanCosts(const PlanCosts&) = delete;
   PlanCosts& operator=(const PlanCosts&) = delete;
 
-  const Graph& graph() const { return step_.graph(); }
-  const CostModel& costs() const { return costs_; }
-  const Rescheduled* rescheduled() const { return step_.rescheduled(); }  // nullptr: the graph's own step
+  const graph::Graph& graph() const { return step_.graph(); }
+  const profile::CostModel& costs() const { return costs_; }
+  const graph::Rescheduled* rescheduled() const { return step_.rescheduled(); }  // nullptr: the graph's own step
 
  private:
-  PlanGraph step_;
-  CostModel costs_;
+  plan::PlanGraph step_;
+  profile::CostModel costs_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::sim

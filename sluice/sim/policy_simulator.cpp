@@ -7,7 +7,7 @@
 #include "sluice/policies/policy_settings.hpp"
 #include "sluice/policies/step_accesses.hpp"
 
-namespace sluice {
+namespace sluice::sim {
 namespace {
 
 constexpr int kFewestSteps = 8;
@@ -16,8 +16,8 @@ constexpr double kPasses = 8;
 
 class PolicySimulation {
  public:
-  PolicySimulation(const StepAccesses& accesses, const CostModel& costs, const Machine& machine,
-                   const PolicyTiers& tiers, Policy& policy)
+  PolicySimulation(const policies::StepAccesses& accesses, const profile::CostModel& costs,
+                   const memory::Machine& machine, const policies::PolicyTiers& tiers, policies::Policy& policy)
       : accesses_(accesses), costs_(costs), machine_(machine), tiers_(tiers), policy_(policy) {
     policy_.access(accesses_.initial, now_);
   }
@@ -26,7 +26,7 @@ class PolicySimulation {
     const Seconds begin = now_;
     PolicyStep step;
     ops.clear();
-    for (OpIndex op = 0; op < static_cast<OpIndex>(accesses_.ops.size()); ++op) {
+    for (graph::OpIndex op = 0; op < static_cast<graph::OpIndex>(accesses_.ops.size()); ++op) {
       ops.push_back(run_op(op, begin));
       step.stall_seconds += ops.back().stall;
       step.charge += ops.back().charge;
@@ -40,44 +40,44 @@ class PolicySimulation {
  private:
   // Faults first, then the op with what it finds slow, while the policy's own threads work; what these take from the
   // processors is added at the end.
-  PolicyOp run_op(OpIndex op, Seconds step_begin) {
+  PolicyOp run_op(graph::OpIndex op, Seconds step_begin) {
     PolicyOp done;
-    done.charge = charge_op(policy_, accesses_, op, now_);
-    done.stall = wait_seconds(machine_, tiers_, done.charge);
+    done.charge = policies::charge_op(policy_, accesses_, op, now_);
+    done.stall = policies::wait_seconds(machine_, tiers_, done.charge);
     const Seconds begin = now_ + done.stall;
-    const MemorySeconds slow = slow_seconds(machine_, tiers_.slow, done.charge);
-    const Seconds own_end = begin + op_seconds_with(costs_.op_seconds(op), slow);
+    const profile::MemorySeconds slow = policies::slow_seconds(machine_, tiers_.slow, done.charge);
+    const Seconds own_end = begin + profile::op_seconds_with(costs_.op_seconds(op), slow);
     done.background = policy_.advance(begin, own_end);
-    now_ = own_end + lost_seconds(machine_, tiers_, done.background);
+    now_ = own_end + policies::lost_seconds(machine_, tiers_, done.background);
     done.span = {begin - step_begin, now_ - step_begin};
     return done;
   }
 
-  const StepAccesses& accesses_;
-  const CostModel& costs_;
-  const Machine& machine_;
-  PolicyTiers tiers_;
-  Policy& policy_;
+  const policies::StepAccesses& accesses_;
+  const profile::CostModel& costs_;
+  const memory::Machine& machine_;
+  policies::PolicyTiers tiers_;
+  policies::Policy& policy_;
   Seconds now_ = 0;
 };
 
 }  // namespace
 
-LocalityCount locality_count(const AccessCharge& charge) {
+LocalityCount locality_count(const policies::AccessCharge& charge) {
   return {charge.requested, charge.found_fast, charge.operands, charge.operands_found};
 }
 
 LocalityCount PolicyStep::locality() const { return locality_count(charge); }
 
-Locality summarise_locality(std::span<const AccessCharge> ops, const std::vector<Seconds>& op_ends,
+Locality summarise_locality(std::span<const policies::AccessCharge> ops, const std::vector<Seconds>& op_ends,
                             Seconds step_seconds) {
   std::vector<LocalityCount> counts;
-  for (const AccessCharge& charge : ops) counts.push_back(locality_count(charge));
+  for (const policies::AccessCharge& charge : ops) counts.push_back(locality_count(charge));
   return summarise_locality(counts, op_ends, step_seconds);
 }
 
 Locality last_locality(const PolicyTimeline& timeline) {
-  std::vector<AccessCharge> charges;
+  std::vector<policies::AccessCharge> charges;
   std::vector<Seconds> op_ends;
   for (const PolicyOp& op : timeline.ops) {
     charges.push_back(op.charge);
@@ -86,9 +86,9 @@ Locality last_locality(const PolicyTimeline& timeline) {
   return summarise_locality(charges, op_ends, timeline.steps.back().step_seconds);
 }
 
-StepTimes last_step(const PolicyTimeline& timeline, const Machine& machine) {
+program::StepTimes last_step(const PolicyTimeline& timeline, const memory::Machine& machine) {
   const PolicyStep& step = timeline.steps.back();
-  StepTimes last;
+  program::StepTimes last;
   for (const PolicyOp& op : timeline.ops) {
     last.ops.push_back(op.span);
     last.stalls.push_back(op.stall);
@@ -118,7 +118,7 @@ PolicyStep PolicyTimeline::steady() const {
   for (Seconds* seconds : {&mean.step_seconds, &mean.stall_seconds, &mean.charge.fault_seconds}) {
     *seconds /= static_cast<Seconds>(count);
   }
-  AccessCharge& charge = mean.charge;
+  policies::AccessCharge& charge = mean.charge;
   for (Bytes* bytes :
        {&charge.requested, &charge.found_fast, &charge.operands, &charge.operands_found, &charge.slow_read,
         &charge.slow_written, &charge.extra_read, &charge.extra_written, &charge.filled, &charge.copied_in,
@@ -128,17 +128,18 @@ PolicyStep PolicyTimeline::steady() const {
   return mean;
 }
 
-int settling_steps(const PolicyTuning& tuning, Seconds fast_step_seconds) {
+int settling_steps(const policies::PolicyTuning& tuning, Seconds fast_step_seconds) {
   if (fast_step_seconds <= 0) return kMostSteps;
   const double passes = std::ceil(kPasses * tuning.scan_period / fast_step_seconds);
   return static_cast<int>(std::clamp<double>(passes, kFewestSteps, kMostSteps));
 }
 
-PolicyTimeline simulate_policy(const Graph& graph, const Liveness& liveness, const PageLayout& layout,
-                               const CostModel& costs, const Machine& machine, const PolicyTiers& tiers, Policy& policy,
-                               int steps) {
+PolicyTimeline simulate_policy(const graph::Graph& graph, const graph::Liveness& liveness,
+                               const layout::PageLayout& layout, const profile::CostModel& costs,
+                               const memory::Machine& machine, const policies::PolicyTiers& tiers,
+                               policies::Policy& policy, int steps) {
   SLUICE_CHECK(steps > 0, "at least one step is simulated");
-  const StepAccesses accesses = step_accesses(graph, liveness, layout, costs.traffic());
+  const policies::StepAccesses accesses = policies::step_accesses(graph, liveness, layout, costs.traffic());
   PolicySimulation simulation(accesses, costs, machine, tiers, policy);
   PolicyTimeline timeline{.tiers = tiers};
   for (int step = 0; step < steps; ++step) timeline.steps.push_back(simulation.run_step(timeline.ops));
@@ -146,16 +147,17 @@ PolicyTimeline simulate_policy(const Graph& graph, const Liveness& liveness, con
   return timeline;
 }
 
-Result<PolicyTimeline> predict_policy(const PolicyRequest& request, const Graph& graph, const CostModel& costs,
-                                      const Machine& machine) {
-  SLUICE_ASSIGN(const ChosenPolicy chosen, choose_policy(request));
-  SLUICE_ASSIGN(const PolicyTiers tiers, find_policy_tiers(*chosen.entry, machine));
-  const Liveness liveness = analyze_liveness(graph);
-  const PageLayout layout = allocation_order_layout(graph, liveness);
-  const PolicyMemory memory = policy_memory(machine, tiers, request.fast_bytes, layout.bytes);
-  SLUICE_ASSIGN(const std::unique_ptr<Policy> policy, make_policy(*chosen.entry, memory, chosen.tuning));
+Result<PolicyTimeline> predict_policy(const plan::PolicyRequest& request, const graph::Graph& graph,
+                                      const profile::CostModel& costs, const memory::Machine& machine) {
+  SLUICE_ASSIGN(const policies::ChosenPolicy chosen, policies::choose_policy(request));
+  SLUICE_ASSIGN(const policies::PolicyTiers tiers, policies::find_policy_tiers(*chosen.entry, machine));
+  const graph::Liveness liveness = graph::analyze_liveness(graph);
+  const layout::PageLayout layout = layout::allocation_order_layout(graph, liveness);
+  const policies::PolicyMemory memory = policies::policy_memory(machine, tiers, request.fast_bytes, layout.bytes);
+  SLUICE_ASSIGN(const std::unique_ptr<policies::Policy> policy,
+                policies::make_policy(*chosen.entry, memory, chosen.tuning));
   return simulate_policy(graph, liveness, layout, costs, machine, tiers, *policy,
                          settling_steps(chosen.tuning, costs.compute_seconds()));
 }
 
-}  // namespace sluice
+}  // namespace sluice::sim

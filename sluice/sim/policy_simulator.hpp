@@ -19,20 +19,20 @@
 #include "sluice/sim/locality.hpp"
 #include "sluice/sim/simulator.hpp"
 
-namespace sluice {
+namespace sluice::sim {
 
 struct PolicyOp {
-  Span span;          // without the wait before the op
-  Seconds stall = 0;  // that wait
-  AccessCharge charge;
-  BackgroundWork background;  // copied beside it
+  program::Span span;  // without the wait before the op
+  Seconds stall = 0;   // that wait
+  policies::AccessCharge charge;
+  policies::BackgroundWork background;  // copied beside it
 };
 
 struct PolicyStep {
   Seconds step_seconds = 0;
   Seconds stall_seconds = 0;
-  AccessCharge charge;  // sums
-  BackgroundWork background;
+  policies::AccessCharge charge;  // sums
+  policies::BackgroundWork background;
 
   Bytes bytes_in() const { return charge.copied_in + background.in; }
   Bytes bytes_out() const { return charge.copied_out + background.out; }
@@ -42,7 +42,7 @@ struct PolicyStep {
 };
 
 struct PolicyTimeline {
-  PolicyTiers tiers;
+  policies::PolicyTiers tiers;
   std::vector<PolicyStep> steps;
   std::vector<PolicyOp> ops;  // of the last step, by OpIndex, times since its start
   std::vector<std::pair<std::string, double>> figures;
@@ -53,30 +53,31 @@ struct PolicyTimeline {
 
 // What an op or a step found in fast memory when it asked for it. A page that the policy brings only then does not
 // count as found.
-LocalityCount locality_count(const AccessCharge& charge);
+LocalityCount locality_count(const policies::AccessCharge& charge);
 
 // The last step as one of a Program without transfers: link_bytes hold the pages copied.
-StepTimes last_step(const PolicyTimeline& timeline, const Machine& machine);
+program::StepTimes last_step(const PolicyTimeline& timeline, const memory::Machine& machine);
 
 // The course of the last step, and of any other by what its ops were charged, by OpIndex.
 Locality last_locality(const PolicyTimeline& timeline);
-Locality summarise_locality(std::span<const AccessCharge> ops, const std::vector<Seconds>& op_ends,
+Locality summarise_locality(std::span<const policies::AccessCharge> ops, const std::vector<Seconds>& op_ends,
                             Seconds step_seconds);
 
 // The number of steps after which a policy repeats itself. After one step, pages are where first touch put them. After
 // two, the order of a cache or an LRU list is that of the step before. Lists move pages for a few passes. So it is at
 // least 8 steps, enough steps to see 8 passes, and at most 1000; whatever a still longer period would bring is not in
 // the figures.
-int settling_steps(const PolicyTuning& tuning, Seconds fast_step_seconds);
+int settling_steps(const policies::PolicyTuning& tuning, Seconds fast_step_seconds);
 
 // All that is passed must outlive the call. `steps` at least 1. `policy` is a new one, for this layout's bytes.
-PolicyTimeline simulate_policy(const Graph& graph, const Liveness& liveness, const PageLayout& layout,
-                               const CostModel& costs, const Machine& machine, const PolicyTiers& tiers, Policy& policy,
-                               int steps);
+PolicyTimeline simulate_policy(const graph::Graph& graph, const graph::Liveness& liveness,
+                               const layout::PageLayout& layout, const profile::CostModel& costs,
+                               const memory::Machine& machine, const policies::PolicyTiers& tiers,
+                               policies::Policy& policy, int steps);
 
 // The same for the policy of a plan, with tensors where a framework's allocator would put them, for settling_steps()
 // steps. Errors: those of choose_policy(), make_policy() and find_policy_tiers().
-Result<PolicyTimeline> predict_policy(const PolicyRequest& request, const Graph& graph, const CostModel& costs,
-                                      const Machine& machine);
+Result<PolicyTimeline> predict_policy(const plan::PolicyRequest& request, const graph::Graph& graph,
+                                      const profile::CostModel& costs, const memory::Machine& machine);
 
-}  // namespace sluice
+}  // namespace sluice::sim

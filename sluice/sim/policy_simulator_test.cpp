@@ -8,59 +8,60 @@
 #include "sluice/testing/random/random_graph.hpp"
 #include "sluice/testing/tiny_step.hpp"
 
-namespace sluice {
+namespace sluice::sim {
 namespace {
 
 constexpr Seconds kPolicyMicrosecond = 1e-6;
 constexpr Seconds kPolicyTolerance = 1e-12;
 
 // Links of 1 GB/s; slow reads cost 1 ns a byte more, slow writes 3.
-Machine slow_machine() {
-  Machine machine = testing::tiny_machine(TierKind::kEmulated);
+memory::Machine slow_machine() {
+  memory::Machine machine = testing::tiny_machine(memory::TierKind::kEmulated);
   machine.tiers[0].read_bandwidth = machine.tiers[0].write_bandwidth = 1e9;
   machine.tiers[1].read_bandwidth = 0.5e9;
   machine.tiers[1].write_bandwidth = 0.25e9;
   return machine;
 }
 
-Profile policy_profile_of(const std::vector<Seconds>& microseconds) {
-  Profile profile;
+profile::Profile policy_profile_of(const std::vector<Seconds>& microseconds) {
+  profile::Profile profile;
   for (const Seconds time : microseconds) profile.op_seconds.push_back(time * kPolicyMicrosecond);
   return profile;
 }
 
 struct TinyRun {
-  explicit TinyRun(Machine machine_in = slow_machine())
+  explicit TinyRun(memory::Machine machine_in = slow_machine())
       : machine(std::move(machine_in)),
-        liveness(analyze_liveness(step.graph)),
-        layout(allocation_order_layout(step.graph, liveness)),
+        liveness(graph::analyze_liveness(step.graph)),
+        layout(layout::allocation_order_layout(step.graph, liveness)),
         profile(policy_profile_of({4, 3, 2, 5, 1})) {}
 
-  PolicyTimeline run(Policy& policy, int steps) {
-    return simulate_policy(step.graph, liveness, layout, CostModel(step.graph, profile, machine), machine, tiers,
-                           policy, steps);
+  PolicyTimeline run(policies::Policy& policy, int steps) {
+    return simulate_policy(step.graph, liveness, layout, profile::CostModel(step.graph, profile, machine), machine,
+                           tiers, policy, steps);
   }
 
   testing::TinyStep step = testing::tiny_step();
-  Machine machine;
-  Liveness liveness;
-  PageLayout layout;
-  Profile profile;
-  PolicyTiers tiers{.slow = 1, .inward = 1, .outward = 0};
+  memory::Machine machine;
+  graph::Liveness liveness;
+  layout::PageLayout layout;
+  profile::Profile profile;
+  policies::PolicyTiers tiers{.slow = 1, .inward = 1, .outward = 0};
 };
 
 // Charges the third op of every step, and copies a byte a nanosecond beside every op.
-class ScriptedPolicy : public Policy {
+class ScriptedPolicy : public policies::Policy {
  public:
-  explicit ScriptedPolicy(AccessCharge charge, double background = 0) : charge_(charge), background_(background) {}
+  explicit ScriptedPolicy(policies::AccessCharge charge, double background = 0)
+      : charge_(charge), background_(background) {}
 
-  AccessCharge access(std::span<const Access> /*accesses*/, Seconds now) override {
+  policies::AccessCharge access(std::span<const policies::Access> /*accesses*/, Seconds now) override {
     times.push_back(now);
     const bool charged = calls_ > 0 && (calls_ - 1) % 5 == 2;  // the first call initialises
     ++calls_;
-    return charged ? charge_ : AccessCharge{.requested = 100, .found_fast = 100};
+    return charged ? charge_ : policies::AccessCharge{.requested = 100, .found_fast = 100};
   }
-  BackgroundWork advance(Seconds from, Seconds to) override {
+  policies::BackgroundWork advance(Seconds from, Seconds to) override {
     EXPECT_GE(from, last_);
     last_ = to;
     return {.in = static_cast<Bytes>((to - from) * background_ + 0.5)};
@@ -69,7 +70,7 @@ class ScriptedPolicy : public Policy {
   std::vector<Seconds> times;
 
  private:
-  AccessCharge charge_;
+  policies::AccessCharge charge_;
   double background_;
   int calls_ = 0;
   Seconds last_ = 0;
@@ -108,7 +109,7 @@ TEST(PolicySimulator, AddsWaitsAndSlowAccesses) {
 }
 
 TEST(PolicySimulator, BackgroundCopiesCostTheirInterference) {
-  Machine machine = slow_machine();
+  memory::Machine machine = slow_machine();
   machine.links[1].interference = 0.25e-9;
   TinyRun tiny(machine);
   ScriptedPolicy policy({}, 1e9);
@@ -139,7 +140,7 @@ TEST(PolicySimulator, SettlesForAsManyStepsAsPassesTake) {
 
 TEST(PolicySimulator, PredictsByName) {
   const TinyRun tiny;
-  const CostModel costs(tiny.step.graph, tiny.profile, tiny.machine);
+  const profile::CostModel costs(tiny.step.graph, tiny.profile, tiny.machine);
   const auto unknown = predict_policy({"lru", {}, kMiB}, tiny.step.graph, costs, tiny.machine);
   ASSERT_FALSE(unknown.ok());
   EXPECT_EQ(unknown.error().code, ErrorCode::kBadInput);
@@ -153,11 +154,11 @@ TEST(PolicySimulator, PredictsByName) {
 TEST(PolicySimulator, WithRoomForAllEveryPolicyComesToRest) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const Graph graph = testing::random_graph(seed);
-    const Machine machine = slow_machine();
-    const Profile profile{.op_seconds = std::vector<Seconds>(graph.ops().size(), 20 * kPolicyMicrosecond)};
-    const CostModel costs(graph, profile, machine);
-    for (const PolicyEntry& entry : policies()) {
+    const graph::Graph graph = testing::random_graph(seed);
+    const memory::Machine machine = slow_machine();
+    const profile::Profile profile{.op_seconds = std::vector<Seconds>(graph.ops().size(), 20 * kPolicyMicrosecond)};
+    const profile::CostModel costs(graph, profile, machine);
+    for (const policies::PolicyEntry& entry : policies::policies()) {
       SCOPED_TRACE(entry.name);
       const auto timeline = predict_policy({std::string(entry.name), {}, 256 * kMiB}, graph, costs, machine);
       ASSERT_TRUE(timeline.ok()) << timeline.error().message;
@@ -175,12 +176,12 @@ TEST(PolicySimulator, WithRoomForAllEveryPolicyComesToRest) {
 TEST(PolicySimulator, BytesAddUpWithLittleRoom) {
   for (std::uint64_t seed = 100; seed < 120; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const Graph graph = testing::random_graph(seed);
-    const Machine machine = slow_machine();
-    const Profile profile{.op_seconds = std::vector<Seconds>(graph.ops().size(), 20 * kPolicyMicrosecond)};
-    const CostModel costs(graph, profile, machine);
+    const graph::Graph graph = testing::random_graph(seed);
+    const memory::Machine machine = slow_machine();
+    const profile::Profile profile{.op_seconds = std::vector<Seconds>(graph.ops().size(), 20 * kPolicyMicrosecond)};
+    const profile::CostModel costs(graph, profile, machine);
     const Seconds fast = std::accumulate(profile.op_seconds.begin(), profile.op_seconds.end(), 0.0);
-    for (const PolicyEntry& entry : policies()) {
+    for (const policies::PolicyEntry& entry : policies::policies()) {
       SCOPED_TRACE(entry.name);
       const auto timeline = predict_policy({std::string(entry.name), {}, 64 * kKiB}, graph, costs, machine);
       ASSERT_TRUE(timeline.ok()) << timeline.error().message;
@@ -196,4 +197,4 @@ TEST(PolicySimulator, BytesAddUpWithLittleRoom) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::sim

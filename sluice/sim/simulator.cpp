@@ -6,7 +6,7 @@
 
 #include "sluice/base/as_index.hpp"
 
-namespace sluice {
+namespace sluice::sim {
 namespace {
 
 constexpr Seconds kNever = std::numeric_limits<Seconds>::infinity();
@@ -19,7 +19,7 @@ struct LaneState {
   Seconds end = kNever;  // of the transfer under way
   double speed = 1;      // share of the link's own
 
-  std::optional<LinkId> shares_with = {};
+  std::optional<memory::LinkId> shares_with = {};
   double shared_speed = 1;
   double interference = 0;  // of the transfer under way: compute time lost in every second at full speed
 };
@@ -38,12 +38,12 @@ struct ComputeState {
 // events every link goes at one speed. When a link starts or stops, the end of what the link back carries is moved.
 class Simulation {
  public:
-  Simulation(const Program& program, const CostModel& costs)
+  Simulation(const program::Program& program, const profile::CostModel& costs)
       : program_(program),
         costs_(costs),
         lanes_(program.lanes.size()),
         transfer_done_(program.transfers.size()),
-        ops_of_(compute_lanes(program)),
+        ops_of_(program::compute_lanes(program)),
         compute_(ops_of_.size()),
         op_done_(program.compute.size()) {
     timeline_.ops.resize(program.compute.size());
@@ -52,12 +52,12 @@ class Simulation {
     timeline_.link_bytes.assign(program.lanes.size(), 0);
     timeline_.raw_link_bytes.assign(program.lanes.size(), 0);
     for (std::size_t link = 0; link < lanes_.size(); ++link) {
-      lanes_[link].shares_with = costs.shares_with(static_cast<LinkId>(link));
-      lanes_[link].shared_speed = costs.shared_speed(static_cast<LinkId>(link));
+      lanes_[link].shares_with = costs.shares_with(static_cast<memory::LinkId>(link));
+      lanes_[link].shared_speed = costs.shared_speed(static_cast<memory::LinkId>(link));
     }
   }
 
-  StepTimes run() {
+  program::StepTimes run() {
     start();
     for (Seconds event = next_event(); event < kNever; event = next_event()) {
       now_ = event;
@@ -71,13 +71,13 @@ class Simulation {
   }
 
  private:
-  bool all_done(const std::vector<TransferIndex>& waits, std::size_t& met) const {
+  bool all_done(const std::vector<program::TransferIndex>& waits, std::size_t& met) const {
     while (met < waits.size() && transfer_done_[as_index(waits[met])]) ++met;
     return met == waits.size();
   }
 
-  bool ops_done(const std::vector<OpIndex>& ops) const {
-    return std::ranges::all_of(ops, [&](OpIndex op) { return op_done_[as_index(op)]; });
+  bool ops_done(const std::vector<graph::OpIndex>& ops) const {
+    return std::ranges::all_of(ops, [&](graph::OpIndex op) { return op_done_[as_index(op)]; });
   }
 
   void start() {
@@ -94,11 +94,11 @@ class Simulation {
   void start_op(std::size_t processor) {
     ComputeState& lane = compute_[processor];
     if (lane.started == ops_of_[processor].size()) return;
-    const OpIndex op = ops_of_[processor][lane.started];
-    const ComputeInstruction& instruction = program_.compute[as_index(op)];
+    const graph::OpIndex op = ops_of_[processor][lane.started];
+    const program::ComputeInstruction& instruction = program_.compute[as_index(op)];
     if (!all_done(instruction.waits, lane.waits_met) || !ops_done(instruction.op_waits)) return;
     operand_tiers_.clear();
-    for (const Location& operand : instruction.operands) operand_tiers_.push_back(operand.tier);
+    for (const program::Location& operand : instruction.operands) operand_tiers_.push_back(operand.tier);
     ++lane.started;
     lane.waits_met = 0;
     lane.busy = true;
@@ -112,15 +112,15 @@ class Simulation {
   void start_transfer(std::size_t link) {
     LaneState& lane = lanes_[link];
     if (lane.started == program_.lanes[link].size()) return;
-    const TransferIndex index = program_.lanes[link][lane.started];
-    const TransferInstruction& transfer = program_.transfers[as_index(index)];
+    const program::TransferIndex index = program_.lanes[link][lane.started];
+    const program::TransferInstruction& transfer = program_.transfers[as_index(index)];
     if (!op_done(transfer.after_op) || !ops_done(transfer.op_waits)) return;
     if (!all_done(transfer.waits, lane.waits_met)) return;
     ++lane.started;
     lane.waits_met = 0;
     lane.busy = true;
     lane.speed = 1;
-    const Load load{transfer.tensor, transfer.bytes, transfer.encoding};
+    const profile::Load load{transfer.tensor, transfer.bytes, transfer.encoding};
     lane.end = now_ + costs_.transfer_seconds(transfer.link, load);
     lane.interference = costs_.interference(transfer.link, load);
     timeline_.transfers[as_index(index)].begin = now_;
@@ -128,7 +128,7 @@ class Simulation {
     timeline_.raw_link_bytes[link] += transfer.bytes;
   }
 
-  bool op_done(OpIndex op) const { return op == kStepStart || op_done_[as_index(op)]; }
+  bool op_done(graph::OpIndex op) const { return op == plan::kStepStart || op_done_[as_index(op)]; }
 
   void set_speed(LaneState& lane) const {
     if (!lane.busy || !lane.shares_with) return;
@@ -144,7 +144,7 @@ class Simulation {
     for (const LaneState& lane : lanes_) {
       if (lane.busy) speed *= std::max(0.0, 1 - lane.interference * lane.speed);
     }
-    speed = std::max(speed, kLeastComputeSpeed);
+    speed = std::max(speed, profile::kLeastComputeSpeed);
     for (ComputeState& lane : compute_) {
       if (!lane.busy || speed == lane.speed) continue;
       lane.end = now_ + (lane.end - now_) * lane.speed / speed;
@@ -167,7 +167,7 @@ class Simulation {
       LaneState& lane = lanes_[link];
       if (!lane.busy || lane.end > now_) continue;
       lane.busy = false;
-      const TransferIndex index = program_.lanes[link][lane.started - 1];
+      const program::TransferIndex index = program_.lanes[link][lane.started - 1];
       timeline_.transfers[as_index(index)].end = now_;
       transfer_done_[as_index(index)] = true;
     }
@@ -175,26 +175,28 @@ class Simulation {
 
   void finish_op(std::size_t processor) {
     ComputeState& lane = compute_[processor];
-    const OpIndex op = ops_of_[processor][lane.started - 1];
+    const graph::OpIndex op = ops_of_[processor][lane.started - 1];
     lane.busy = false;
     lane.last_end = timeline_.ops[as_index(op)].end = now_;
     op_done_[as_index(op)] = true;
   }
 
-  const Program& program_;
-  const CostModel& costs_;
+  const program::Program& program_;
+  const profile::CostModel& costs_;
   std::vector<LaneState> lanes_;  // by LinkId
   std::vector<bool> transfer_done_;
-  std::vector<TierId> operand_tiers_;
-  std::vector<std::vector<OpIndex>> ops_of_;  // by ProcessorId
-  std::vector<ComputeState> compute_;         // by ProcessorId
+  std::vector<memory::TierId> operand_tiers_;
+  std::vector<std::vector<graph::OpIndex>> ops_of_;  // by ProcessorId
+  std::vector<ComputeState> compute_;                // by ProcessorId
   std::vector<bool> op_done_;
   Seconds now_ = 0;
-  StepTimes timeline_;
+  program::StepTimes timeline_;
 };
 
 }  // namespace
 
-StepTimes simulate(const Program& program, const CostModel& costs) { return Simulation(program, costs).run(); }
+program::StepTimes simulate(const program::Program& program, const profile::CostModel& costs) {
+  return Simulation(program, costs).run();
+}
 
-}  // namespace sluice
+}  // namespace sluice::sim

@@ -5,7 +5,7 @@
 #include "sluice/program/program.hpp"
 #include "sluice/program/step_times.hpp"
 
-namespace sluice {
+namespace sluice::sim {
 
 // A link serves its lane's transfers as program.hpp says: at full speed while the link back is idle, and at its
 // shared_bandwidth while both are busy (latency stretches likewise: a link counts as busy from a transfer's begin to
@@ -16,6 +16,6 @@ namespace sluice {
 // not reckoned with.
 //
 // An exact event simulation, O(instructions x links + waits). Equal programs and costs give equal bits.
-StepTimes simulate(const Program& program, const CostModel& costs);
+program::StepTimes simulate(const program::Program& program, const profile::CostModel& costs);
 
-}  // namespace sluice
+}  // namespace sluice::sim

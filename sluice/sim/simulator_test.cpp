@@ -9,19 +9,19 @@
 #include "sluice/testing/random/random_plan.hpp"
 #include "sluice/testing/tiny_step.hpp"
 
-namespace sluice {
+namespace sluice::sim {
 namespace {
 
 constexpr Seconds kMicrosecond = 1e-6;
 constexpr Seconds kTolerance = 1e-12;
 
-Profile profile_of(const std::vector<Seconds>& microseconds) {
-  Profile profile;
+profile::Profile profile_of(const std::vector<Seconds>& microseconds) {
+  profile::Profile profile;
   for (const Seconds time : microseconds) profile.op_seconds.push_back(time * kMicrosecond);
   return profile;
 }
 
-void expect_span(const Span& span, Seconds begin, Seconds end) {
+void expect_span(const program::Span& span, Seconds begin, Seconds end) {
   EXPECT_NEAR(span.begin, begin * kMicrosecond, kTolerance);
   EXPECT_NEAR(span.end, end * kMicrosecond, kTolerance);
 }
@@ -34,9 +34,9 @@ void expect_span(const Span& span, Seconds begin, Seconds end) {
 //   to dram                    |--prefetch x----|      (issued at 7, waits for the eviction)
 TEST(Simulator, FollowsTheTinyStep) {
   const testing::TinyStep step = testing::tiny_step();
-  const Profile profile = profile_of({4, 3, 2, 5, 1});
-  const StepTimes timeline =
-      simulate(lower_plan(step.graph, step.machine, step.plan).value(), CostModel(step.graph, profile, step.machine));
+  const profile::Profile profile = profile_of({4, 3, 2, 5, 1});
+  const program::StepTimes timeline = simulate(program::lower_plan(step.graph, step.machine, step.plan).value(),
+                                               profile::CostModel(step.graph, profile, step.machine));
   expect_span(timeline.ops[0], 0, 4);
   expect_span(timeline.ops[1], 4, 7);
   expect_span(timeline.ops[2], 7, 9);
@@ -59,9 +59,9 @@ TEST(Simulator, FollowsTheTinyStep) {
 TEST(Simulator, OpsBesideATransferTakeLonger) {
   testing::TinyStep step = testing::tiny_step();
   step.machine.links[0].interference = 0.25e-9;
-  const Profile profile = profile_of({4, 3, 2, 5, 1});
-  const StepTimes timeline =
-      simulate(lower_plan(step.graph, step.machine, step.plan).value(), CostModel(step.graph, profile, step.machine));
+  const profile::Profile profile = profile_of({4, 3, 2, 5, 1});
+  const program::StepTimes timeline = simulate(program::lower_plan(step.graph, step.machine, step.plan).value(),
+                                               profile::CostModel(step.graph, profile, step.machine));
   expect_span(timeline.ops[0], 0, 4);
   expect_span(timeline.ops[1], 4, 8);
   expect_span(timeline.ops[2], 8, 8 + 2 / 0.75);
@@ -72,13 +72,13 @@ TEST(Simulator, OpsBesideATransferTakeLonger) {
 // The same with x encoded: 4,096 of its 8,192 bytes move, and either way the processor is busy with it for 1 us.
 TEST(Simulator, WhatIsEncodedMovesFewerBytesAndTakesTheProcessor) {
   testing::TinyStep step = testing::tiny_step();
-  step.plan.residencies[testing::TinyStep::kXFile].encoding = Encoding::kZeroValue;
+  step.plan.residencies[testing::TinyStep::kXFile].encoding = memory::Encoding::kZeroValue;
   for (auto* bytes : {&step.plan.budgets, &step.plan.arena_bytes}) bytes->front() += kMiB;
-  Profile profile = profile_of({4, 3, 2, 5, 1});
-  profile.encodings = std::make_shared<EncodingFigures>(
-      EncodingFigures{.encoded_bytes = {0, 4096, 0, 0, 0}, .zero_value = {8192e6, 8192e6}});
-  const StepTimes timeline =
-      simulate(lower_plan(step.graph, step.machine, step.plan).value(), CostModel(step.graph, profile, step.machine));
+  profile::Profile profile = profile_of({4, 3, 2, 5, 1});
+  profile.encodings = std::make_shared<profile::EncodingFigures>(
+      profile::EncodingFigures{.encoded_bytes = {0, 4096, 0, 0, 0}, .zero_value = {8192e6, 8192e6}});
+  const program::StepTimes timeline = simulate(program::lower_plan(step.graph, step.machine, step.plan).value(),
+                                               profile::CostModel(step.graph, profile, step.machine));
   EXPECT_EQ(timeline.link_bytes, (std::vector<Bytes>{4096, 4096}));
   EXPECT_EQ(timeline.raw_link_bytes, (std::vector<Bytes>{8192, 8192}));
   expect_span(timeline.transfers[0], 4, 4 + 4.096 + 1);
@@ -95,20 +95,20 @@ TEST(Simulator, WhatIsEncodedMovesFewerBytesAndTakesTheProcessor) {
 //                             17       29
 //                             |---t2---|
 TEST(Simulator, SharesALinkAndEndsWithTheLastTransfer) {
-  Graph graph;
-  testing::add_tiny_tensor(graph, "t", Role::kActivation, 10000);
+  graph::Graph graph;
+  testing::add_tiny_tensor(graph, "t", graph::Role::kActivation, 10000);
   testing::add_tiny_op(graph, "a", {}, {0});
   testing::add_tiny_op(graph, "b", {}, {0});
-  Machine machine = testing::tiny_machine();
-  for (Link& link : machine.links) link.latency = 2 * kMicrosecond;
-  const Profile profile = profile_of({5, 6});
-  Program program;
+  memory::Machine machine = testing::tiny_machine();
+  for (memory::Link& link : machine.links) link.latency = 2 * kMicrosecond;
+  const profile::Profile profile = profile_of({5, 6});
+  program::Program program;
   program.compute = {{0, {{0, 0}}, {0}}, {1, {{0, 0}}, {}}};
-  program.transfers = {{0, 0, {0, 0}, {1, 0}, 10000, kStepStart, {}},
-                       {0, 0, {0, 0}, {1, 0}, 10000, kStepStart, {}},
+  program.transfers = {{0, 0, {0, 0}, {1, 0}, 10000, plan::kStepStart, {}},
+                       {0, 0, {0, 0}, {1, 0}, 10000, plan::kStepStart, {}},
                        {0, 1, {1, 0}, {0, 0}, 10000, 0, {0}}};
   program.lanes = {{0, 1}, {2}};
-  const StepTimes timeline = simulate(program, CostModel(graph, profile, machine));
+  const program::StepTimes timeline = simulate(program, profile::CostModel(graph, profile, machine));
   expect_span(timeline.transfers[0], 0, 12);
   expect_span(timeline.transfers[1], 12, 24);
   expect_span(timeline.transfers[2], 17, 29);
@@ -119,24 +119,25 @@ TEST(Simulator, SharesALinkAndEndsWithTheLastTransfer) {
   EXPECT_EQ(timeline.link_bytes, (std::vector<Bytes>{20000, 10000}));
 }
 
-Program two_lanes(std::vector<TransferInstruction> transfers, std::vector<std::vector<TransferIndex>> lanes) {
-  Program program;
+program::Program two_lanes(std::vector<program::TransferInstruction> transfers,
+                           std::vector<std::vector<program::TransferIndex>> lanes) {
+  program::Program program;
   program.compute = {{0, {{0, 0}}, {}}};
   program.transfers = std::move(transfers);
   program.lanes = std::move(lanes);
   return program;
 }
 
-Graph one_op() {
-  Graph graph;
-  testing::add_tiny_tensor(graph, "t", Role::kActivation, 10000);
+graph::Graph one_op() {
+  graph::Graph graph;
+  testing::add_tiny_tensor(graph, "t", graph::Role::kActivation, 10000);
   testing::add_tiny_op(graph, "a", {}, {0});
   return graph;
 }
 
 // Outward 1 GB/s alone and 0.5 beside the other direction, inward 1 and 0.25.
-Machine one_device() {
-  Machine machine = testing::tiny_machine();
+memory::Machine one_device() {
+  memory::Machine machine = testing::tiny_machine();
   machine.links[0].shared_bandwidth = 0.5e9;
   machine.links[1].shared_bandwidth = 0.25e9;
   return machine;
@@ -149,14 +150,14 @@ Machine one_device() {
 //   outward   |----t0-------------|-t2-|
 //   inward         |----t1-----------------|
 TEST(Simulator, LinksOfOneDeviceSlowEachOtherDown) {
-  const Graph graph = one_op();
-  const Machine machine = one_device();
-  const Profile profile = profile_of({4});
-  const Program program = two_lanes({{0, 0, {0, 0}, {1, 0}, 10000, kStepStart, {}},
-                                     {0, 1, {1, 0}, {0, 0}, 4000, 0, {}},
-                                     {0, 0, {0, 0}, {1, 0}, 1000, kStepStart, {}}},
-                                    {{0, 2}, {1}});
-  const StepTimes timeline = simulate(program, CostModel(graph, profile, machine));
+  const graph::Graph graph = one_op();
+  const memory::Machine machine = one_device();
+  const profile::Profile profile = profile_of({4});
+  const program::Program program = two_lanes({{0, 0, {0, 0}, {1, 0}, 10000, plan::kStepStart, {}},
+                                              {0, 1, {1, 0}, {0, 0}, 4000, 0, {}},
+                                              {0, 0, {0, 0}, {1, 0}, 1000, plan::kStepStart, {}}},
+                                             {{0, 2}, {1}});
+  const program::StepTimes timeline = simulate(program, profile::CostModel(graph, profile, machine));
   expect_span(timeline.ops[0], 0, 4);
   expect_span(timeline.transfers[0], 0, 16);
   expect_span(timeline.transfers[1], 4, 18.5);
@@ -171,13 +172,14 @@ TEST(Simulator, LinksOfOneDeviceSlowEachOtherDown) {
 //   outward   |----t0---|
 //   inward    |-t1-|
 TEST(Simulator, OneDirectionMayGiveWay) {
-  const Graph graph = one_op();
-  Machine machine = one_device();
+  const graph::Graph graph = one_op();
+  memory::Machine machine = one_device();
   machine.links[1].shared_bandwidth = machine.links[1].bandwidth;
-  const Profile profile = profile_of({1});
-  const Program program = two_lanes(
-      {{0, 0, {0, 0}, {1, 0}, 10000, kStepStart, {}}, {0, 1, {1, 0}, {0, 0}, 4000, kStepStart, {}}}, {{0}, {1}});
-  const StepTimes timeline = simulate(program, CostModel(graph, profile, machine));
+  const profile::Profile profile = profile_of({1});
+  const program::Program program = two_lanes(
+      {{0, 0, {0, 0}, {1, 0}, 10000, plan::kStepStart, {}}, {0, 1, {1, 0}, {0, 0}, 4000, plan::kStepStart, {}}},
+      {{0}, {1}});
+  const program::StepTimes timeline = simulate(program, profile::CostModel(graph, profile, machine));
   expect_span(timeline.transfers[0], 0, 12);
   expect_span(timeline.transfers[1], 0, 4);
 }
@@ -185,13 +187,14 @@ TEST(Simulator, OneDirectionMayGiveWay) {
 // Interference is by bytes, 0.1 ns each: while 8,000 go out at 0.5 GB/s and 4,000 in at 0.25, the op gets 0.95 x 0.975
 // of 16 us; then 0.9 beside the outward link alone.
 TEST(Simulator, SlowerTransfersDisturbLess) {
-  const Graph graph = one_op();
-  Machine machine = one_device();
-  for (Link& link : machine.links) link.interference = 0.1e-9;
-  const Profile profile = profile_of({16});
-  const Program program = two_lanes(
-      {{0, 0, {0, 0}, {1, 0}, 10000, kStepStart, {}}, {0, 1, {1, 0}, {0, 0}, 4000, kStepStart, {}}}, {{0}, {1}});
-  const StepTimes timeline = simulate(program, CostModel(graph, profile, machine));
+  const graph::Graph graph = one_op();
+  memory::Machine machine = one_device();
+  for (memory::Link& link : machine.links) link.interference = 0.1e-9;
+  const profile::Profile profile = profile_of({16});
+  const program::Program program = two_lanes(
+      {{0, 0, {0, 0}, {1, 0}, 10000, plan::kStepStart, {}}, {0, 1, {1, 0}, {0, 0}, 4000, plan::kStepStart, {}}},
+      {{0}, {1}});
+  const program::StepTimes timeline = simulate(program, profile::CostModel(graph, profile, machine));
   expect_span(timeline.ops[0], 0, 16 + (16 - 16 * 0.95 * 0.975) / 0.9);
   expect_span(timeline.transfers[0], 0, 18);
   expect_span(timeline.transfers[1], 0, 16);
@@ -199,45 +202,45 @@ TEST(Simulator, SlowerTransfersDisturbLess) {
 
 // 2 ns a byte at 1 GB/s would leave nothing; a little is always left.
 TEST(Simulator, TransfersNeverStopAnOp) {
-  const Graph graph = one_op();
-  Machine machine = one_device();
-  for (Link& link : machine.links) link.interference = 2e-9;
-  const Program program = two_lanes({{0, 0, {0, 0}, {1, 0}, 10000, kStepStart, {}}}, {{0}, {}});
-  const Profile profile = profile_of({1});
-  expect_span(simulate(program, CostModel(graph, profile, machine)).ops[0], 0, 10 + 1 - 10 * 0.05);
+  const graph::Graph graph = one_op();
+  memory::Machine machine = one_device();
+  for (memory::Link& link : machine.links) link.interference = 2e-9;
+  const program::Program program = two_lanes({{0, 0, {0, 0}, {1, 0}, 10000, plan::kStepStart, {}}}, {{0}, {}});
+  const profile::Profile profile = profile_of({1});
+  expect_span(simulate(program, profile::CostModel(graph, profile, machine)).ops[0], 0, 10 + 1 - 10 * 0.05);
 }
 
 // An op that writes 10,000 bytes to a tier of 1 GB/s instead of 10 GB/s: 10 us - 1 us longer.
 TEST(Simulator, ChargesDirectSlowAccess) {
-  Graph graph;
-  testing::add_tiny_tensor(graph, "t", Role::kActivation, 10000);
+  graph::Graph graph;
+  testing::add_tiny_tensor(graph, "t", graph::Role::kActivation, 10000);
   testing::add_tiny_op(graph, "a", {}, {0});
-  Machine machine = testing::tiny_machine(TierKind::kEmulated);
+  memory::Machine machine = testing::tiny_machine(memory::TierKind::kEmulated);
   machine.tiers[0].write_bandwidth = 10e9;
   machine.tiers[1].write_bandwidth = 1e9;
-  Program program;
+  program::Program program;
   program.compute = {{0, {{1, 0}}, {}}};
   program.lanes.resize(2);
-  const Profile profile = profile_of({5});
-  const StepTimes timeline = simulate(program, CostModel(graph, profile, machine));
+  const profile::Profile profile = profile_of({5});
+  const program::StepTimes timeline = simulate(program, profile::CostModel(graph, profile, machine));
   expect_span(timeline.ops[0], 0, 14);
   EXPECT_EQ(timeline.stall_seconds, 0);
 }
 
-void expect_dependencies_kept(const Program& program, const StepTimes& timeline) {
-  const auto end_of = [&](TransferIndex i) { return timeline.transfers[static_cast<std::size_t>(i)].end; };
+void expect_dependencies_kept(const program::Program& program, const program::StepTimes& timeline) {
+  const auto end_of = [&](program::TransferIndex i) { return timeline.transfers[static_cast<std::size_t>(i)].end; };
   Seconds last = 0, stalls = 0, previous_end = 0;
-  for (const ComputeInstruction& instruction : program.compute) {
-    const Span& span = timeline.ops[static_cast<std::size_t>(instruction.op)];
-    for (const TransferIndex wait : instruction.waits) ASSERT_GE(span.begin, end_of(wait));
+  for (const program::ComputeInstruction& instruction : program.compute) {
+    const program::Span& span = timeline.ops[static_cast<std::size_t>(instruction.op)];
+    for (const program::TransferIndex wait : instruction.waits) ASSERT_GE(span.begin, end_of(wait));
     ASSERT_GE(span.begin, previous_end);
     stalls += span.begin - previous_end;
     previous_end = span.end;
   }
   for (std::size_t i = 0; i < program.transfers.size(); ++i) {
-    const TransferInstruction& transfer = program.transfers[i];
+    const program::TransferInstruction& transfer = program.transfers[i];
     const Seconds begin = timeline.transfers[i].begin;
-    for (const TransferIndex wait : transfer.waits) ASSERT_GE(begin, end_of(wait));
+    for (const program::TransferIndex wait : transfer.waits) ASSERT_GE(begin, end_of(wait));
     if (transfer.after_op >= 0) {
       ASSERT_GE(begin, timeline.ops[static_cast<std::size_t>(transfer.after_op)].end);
     }
@@ -248,14 +251,15 @@ void expect_dependencies_kept(const Program& program, const StepTimes& timeline)
 }
 
 // Every transfer takes as long as its bytes need at the speeds that the busy times of the link back imply.
-void expect_every_byte_moved(const Program& program, const CostModel& costs, const StepTimes& timeline) {
+void expect_every_byte_moved(const program::Program& program, const profile::CostModel& costs,
+                             const program::StepTimes& timeline) {
   for (std::size_t i = 0; i < program.transfers.size(); ++i) {
-    const TransferInstruction& transfer = program.transfers[i];
-    const Span& span = timeline.transfers[i];
+    const program::TransferInstruction& transfer = program.transfers[i];
+    const program::Span& span = timeline.transfers[i];
     Seconds beside = 0;
     if (const auto back = costs.shares_with(transfer.link)) {
-      for (const TransferIndex other : program.lanes[static_cast<std::size_t>(*back)]) {
-        const Span& across = timeline.transfers[static_cast<std::size_t>(other)];
+      for (const program::TransferIndex other : program.lanes[static_cast<std::size_t>(*back)]) {
+        const program::Span& across = timeline.transfers[static_cast<std::size_t>(other)];
         beside += std::max(0.0, std::min(across.end, span.end) - std::max(across.begin, span.begin));
       }
     }
@@ -268,20 +272,21 @@ TEST(Simulator, KeepsEveryDependencyOfRandomPlans) {
   int slower = 0;  // steps, by sharing
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     SCOPED_TRACE(seed);
-    const Graph graph = testing::random_graph(seed);
-    Machine machine = testing::random_machine(seed);
-    const Program program = lower_plan(graph, machine, testing::random_plan(seed, graph, machine)).value();
-    const Profile profile = profile_of(std::vector<Seconds>(graph.ops().size(), 3));
-    const StepTimes alone = simulate(program, CostModel(graph, profile, machine));
+    const graph::Graph graph = testing::random_graph(seed);
+    memory::Machine machine = testing::random_machine(seed);
+    const program::Program program =
+        program::lower_plan(graph, machine, testing::random_plan(seed, graph, machine)).value();
+    const profile::Profile profile = profile_of(std::vector<Seconds>(graph.ops().size(), 3));
+    const program::StepTimes alone = simulate(program, profile::CostModel(graph, profile, machine));
     expect_dependencies_kept(program, alone);
     ASSERT_EQ(testing::find_out_of_turn(program, alone), std::nullopt);
 
     for (std::size_t i = 0; i < machine.links.size(); ++i) {
-      Link& link = machine.links[i];
+      memory::Link& link = machine.links[i];
       link.shared_bandwidth = link.bandwidth * (i % 2 == 0 ? 0.4 : 0.7);
     }
-    const CostModel costs(graph, profile, machine);
-    const StepTimes shared = simulate(program, costs);
+    const profile::CostModel costs(graph, profile, machine);
+    const program::StepTimes shared = simulate(program, costs);
     expect_dependencies_kept(program, shared);
     ASSERT_EQ(testing::find_out_of_turn(program, shared), std::nullopt);
     expect_every_byte_moved(program, costs, shared);
@@ -294,4 +299,4 @@ TEST(Simulator, KeepsEveryDependencyOfRandomPlans) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::sim

@@ -19,7 +19,7 @@
 #include "sluice/program/program.hpp"
 #include "sluice/program/step_times.hpp"
 
-namespace sluice {
+namespace sluice::sim {
 
 struct TimeBreakdown {
   Seconds computation = 0;
@@ -38,9 +38,10 @@ nlohmann::json breakdown_json(const TimeBreakdown& parts);
 Status read_json(const JsonReader& reader, TimeBreakdown& parts);
 
 // By slot of the plan's schedule: whether the op of that slot has run before. Empty where there is no schedule.
-std::vector<bool> ops_run_again(const Plan& plan);
+std::vector<bool> ops_run_again(const plan::Plan& plan);
 
 // `again` by OpIndex of the program; empty: none.
-TimeBreakdown break_down(const Program& program, const std::vector<bool>& again, const StepTimes& times);
+TimeBreakdown break_down(const program::Program& program, const std::vector<bool>& again,
+                         const program::StepTimes& times);
 
-}  // namespace sluice
+}  // namespace sluice::sim

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sluice {
+namespace sluice::sim {
 namespace {
 
 // Three ops of the main processor and one of another; two transfers.
@@ -11,16 +11,16 @@ namespace {
 //   main      |-0--|    wait t0   |-1--|wait|-3---|      end: t1
 //   other               |----- op 2 -------|
 //   link      |-------- t0 -------|              |--- t1 -----|
-Program broken_down_program() {
-  Program program;
+program::Program broken_down_program() {
+  program::Program program;
   program.compute = {{.op = 0}, {.op = 1, .waits = {0}}, {.op = 2, .processor = 1}, {.op = 3, .op_waits = {2}}};
   program.transfers.resize(2);
   program.lanes = {{0, 1}};
   return program;
 }
 
-StepTimes broken_down_times() {
-  StepTimes times;
+program::StepTimes broken_down_times() {
+  program::StepTimes times;
   times.ops = {{0, 1}, {4, 5}, {2, 6}, {6, 7.25}};
   times.stalls = {0, 3, 0, 0.75};
   times.transfers = {{0, 4}, {7, 10}};
@@ -40,9 +40,9 @@ TEST(TimeBreakdown, EveryPartIsWhereItBelongsAndTheyAddUp) {
 }
 
 TEST(TimeBreakdown, WithoutTransfersNothingIsExposed) {
-  Program program = broken_down_program();
+  program::Program program = broken_down_program();
   program.compute[1].waits.clear();
-  StepTimes times = broken_down_times();
+  program::StepTimes times = broken_down_times();
   times.transfers.clear();
   times.stalls[1] = 0;
   const TimeBreakdown parts = break_down(program, {}, times);
@@ -53,11 +53,11 @@ TEST(TimeBreakdown, WithoutTransfersNothingIsExposed) {
 }
 
 TEST(TimeBreakdown, OpsRunAgainAreThoseOfALaterSlot) {
-  Plan plan;
+  plan::Plan plan;
   EXPECT_TRUE(ops_run_again(plan).empty());
   plan.schedule = {0, 1, 0, 2};
   EXPECT_EQ(ops_run_again(plan), (std::vector<bool>{false, false, true, false}));
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::sim

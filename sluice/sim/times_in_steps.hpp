@@ -12,10 +12,10 @@
 #include "sluice/program/program.hpp"
 #include "sluice/program/step_times.hpp"
 
-namespace sluice {
+namespace sluice::sim {
 
 // By op of the program: a sample of each step, or none. `costs`: of the program's graph and machine.
-std::vector<std::vector<Seconds>> op_times_in_steps(const Program& program, const CostModel& costs,
-                                                    std::span<const StepTimes> steps);
+std::vector<std::vector<Seconds>> op_times_in_steps(const program::Program& program, const profile::CostModel& costs,
+                                                    std::span<const program::StepTimes> steps);
 
-}  // namespace sluice
+}  // namespace sluice::sim

@@ -8,7 +8,7 @@
 
 #include "sluice/kernels/backends/backends.hpp"
 
-namespace sluice {
+namespace sluice::testing {
 namespace {
 
 // The `count` elements of largest magnitude: where a difference of fp32 outputs has the most digits.
@@ -23,11 +23,11 @@ std::vector<std::size_t> largest_elements(const std::vector<float>& values, std:
 
 }  // namespace
 
-DifferenceCheck::DifferenceCheck(const Graph& logical, const StepContext& context, NamedValues leaves)
+DifferenceCheck::DifferenceCheck(const graph::Graph& logical, const kernels::StepContext& context, NamedValues leaves)
     : logical_(logical),
       context_(context),
       leaves_(std::move(leaves)),
-      compiled_(make_reference_backend()->compile(logical, 1).value()),
+      compiled_(kernels::make_reference_backend()->compile(logical, 1).value()),
       runner_(*compiled_),
       base_(run_case(logical_, runner_, leaves_, context_)) {}
 
@@ -81,4 +81,4 @@ double DifferenceCheck::output_of(const GradientClaim& claim, const NamedValues&
   return sum;
 }
 
-}  // namespace sluice
+}  // namespace sluice::testing

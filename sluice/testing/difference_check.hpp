@@ -11,11 +11,11 @@
 
 #include "sluice/testing/op_cases/op_cases.hpp"
 
-namespace sluice {
+namespace sluice::testing {
 
 class DifferenceCheck {
  public:
-  DifferenceCheck(const Graph& logical, const StepContext& context, NamedValues leaves);
+  DifferenceCheck(const graph::Graph& logical, const kernels::StepContext& context, NamedValues leaves);
 
   const NamedValues& base() const { return base_; }  // every value of the unmoved step
 
@@ -29,12 +29,12 @@ class DifferenceCheck {
   double output_at(const GradientClaim& claim, std::size_t element, float change);
   double output_of(const GradientClaim& claim, const NamedValues& values) const;
 
-  const Graph& logical_;
-  StepContext context_;
+  const graph::Graph& logical_;
+  kernels::StepContext context_;
   NamedValues leaves_;
-  std::unique_ptr<CompiledGraph> compiled_;
+  std::unique_ptr<kernels::CompiledGraph> compiled_;
   GraphRunner runner_;
   NamedValues base_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::testing

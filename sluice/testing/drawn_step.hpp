@@ -23,43 +23,47 @@
 namespace sluice::testing {
 
 struct DrawnStep {
-  enum : TensorId { kW, kA, kS, kT, kL, kG, kD, kUnused };
+  enum : graph::TensorId { kW, kA, kS, kT, kL, kG, kD, kUnused };
 
   DrawnStep() {
     graph.name = "drawn";
     graph.layers = {"a", "b"};
     for (const auto& [name, role, bytes] :
-         {std::tuple("w", Role::kParameter, Bytes{8192}), std::tuple("a", Role::kActivation, Bytes{40960}),
-          std::tuple("s", Role::kWorkspace, Bytes{4095}), std::tuple("t", Role::kActivation, Bytes{512}),
-          std::tuple("l", Role::kOutput, Bytes{4}), std::tuple("g", Role::kActivationGradient, Bytes{20480}),
-          std::tuple("d", Role::kGradient, Bytes{8192}), std::tuple("unused", Role::kWorkspace, Bytes{12345})}) {
-      Tensor tensor;
+         {std::tuple("w", graph::Role::kParameter, Bytes{8192}),
+          std::tuple("a", graph::Role::kActivation, Bytes{40960}),
+          std::tuple("s", graph::Role::kWorkspace, Bytes{4095}), std::tuple("t", graph::Role::kActivation, Bytes{512}),
+          std::tuple("l", graph::Role::kOutput, Bytes{4}),
+          std::tuple("g", graph::Role::kActivationGradient, Bytes{20480}),
+          std::tuple("d", graph::Role::kGradient, Bytes{8192}),
+          std::tuple("unused", graph::Role::kWorkspace, Bytes{12345})}) {
+      graph::Tensor tensor;
       tensor.name = name;
       tensor.role = role;
       tensor.bytes = bytes;
       graph.add_tensor(tensor);
     }
-    op({kW}, {kA, kS}, 0, Phase::kForward);
-    op({kA}, {kT}, 0, Phase::kForward);
-    op({kT}, {kL}, 1, Phase::kForward);
-    op({}, {kG}, 1, Phase::kBackward);
-    op({kG, kA}, {kD}, 0, Phase::kBackward);
-    op({kD, kW}, {kW}, 0, Phase::kUpdate);
-    liveness = analyze_liveness(graph);
+    op({kW}, {kA, kS}, 0, graph::Phase::kForward);
+    op({kA}, {kT}, 0, graph::Phase::kForward);
+    op({kT}, {kL}, 1, graph::Phase::kForward);
+    op({}, {kG}, 1, graph::Phase::kBackward);
+    op({kG, kA}, {kD}, 0, graph::Phase::kBackward);
+    op({kD, kW}, {kW}, 0, graph::Phase::kUpdate);
+    liveness = graph::analyze_liveness(graph);
     count_accesses();
   }
 
-  Graph graph;
-  Liveness liveness;
-  AccessProfile accesses;  // a page of: w 3, a 3, s 201, t 2, l 1, g 11, d 11
+  graph::Graph graph;
+  graph::Liveness liveness;
+  profile::AccessProfile accesses;  // a page of: w 3, a 3, s 201, t 2, l 1, g 11, d 11
   // Page 2: s, and d later. Page 14: t, l, and the beginning of g. The other tensors are alone on their pages; `unused`
   // has no place.
   std::vector<Bytes> offsets{0, 16384, 8192, 57344, 57856, 57920, 8192, -1};
   Bytes end = 78400;
 
  private:
-  void op(std::vector<TensorId> inputs, std::vector<TensorId> outputs, LayerIndex layer, Phase phase) {
-    Op op;
+  void op(std::vector<graph::TensorId> inputs, std::vector<graph::TensorId> outputs, graph::LayerIndex layer,
+          graph::Phase phase) {
+    graph::Op op;
     op.name = "op" + std::to_string(graph.op_count());
     op.inputs = std::move(inputs);
     op.outputs = std::move(outputs);

@@ -13,12 +13,12 @@ struct Fault {
   std::atomic<int> submitted{0};  // over all links
 };
 
-class FailingEngine : public TransferEngine {
+class FailingEngine : public memory::TransferEngine {
  public:
-  FailingEngine(std::unique_ptr<TransferEngine> inner, std::shared_ptr<Fault> fault)
+  FailingEngine(std::unique_ptr<memory::TransferEngine> inner, std::shared_ptr<Fault> fault)
       : inner_(std::move(inner)), fault_(std::move(fault)) {}
 
-  void submit(TransferIndex transfer, Bytes from_offset, Bytes to_offset, Bytes bytes) override {
+  void submit(program::TransferIndex transfer, Bytes from_offset, Bytes to_offset, Bytes bytes) override {
     if (fault_->submitted.fetch_add(1) != fault_->number) {
       inner_->submit(transfer, from_offset, to_offset, bytes);
       return;
@@ -27,7 +27,7 @@ class FailingEngine : public TransferEngine {
     inner_->wake();  // so that the next wait() comes back to report it
   }
 
-  void wait(std::optional<Seconds> deadline, std::vector<FinishedTransfer>& finished) override {
+  void wait(std::optional<Seconds> deadline, std::vector<memory::FinishedTransfer>& finished) override {
     inner_->wait(deadline, finished);
     finished.insert(finished.end(), failed_.begin(), failed_.end());
     failed_.clear();
@@ -37,37 +37,37 @@ class FailingEngine : public TransferEngine {
   int in_flight() const override { return inner_->in_flight() + static_cast<int>(failed_.size()); }
 
  private:
-  std::unique_ptr<TransferEngine> inner_;
+  std::unique_ptr<memory::TransferEngine> inner_;
   std::shared_ptr<Fault> fault_;
-  std::vector<FinishedTransfer> failed_;
+  std::vector<memory::FinishedTransfer> failed_;
 };
 
 }  // namespace
 
-EngineFactory fail_transfer(int number, Error error) {
+exec::EngineFactory fail_transfer(int number, Error error) {
   auto fault = std::make_shared<Fault>();
   fault->number = number;
   fault->error = std::move(error);
-  return [fault](const Machine& machine, LinkId link,
-                 const TierStorages& storages) -> Result<std::unique_ptr<TransferEngine>> {
-    SLUICE_ASSIGN(auto inner, make_engine(machine, link, storages));
-    return std::unique_ptr<TransferEngine>(std::make_unique<FailingEngine>(std::move(inner), fault));
+  return [fault](const memory::Machine& machine, memory::LinkId link,
+                 const memory::TierStorages& storages) -> Result<std::unique_ptr<memory::TransferEngine>> {
+    SLUICE_ASSIGN(auto inner, memory::make_engine(machine, link, storages));
+    return std::unique_ptr<memory::TransferEngine>(std::make_unique<FailingEngine>(std::move(inner), fault));
   };
 }
 
-EngineFactory alter_file_requests(AlterRequest alter) {
+exec::EngineFactory alter_file_requests(AlterRequest alter) {
   auto requests = std::make_shared<std::atomic<int>>(0);
-  return [requests, alter](const Machine& machine, LinkId id,
-                           const TierStorages& storages) -> Result<std::unique_ptr<TransferEngine>> {
-    const Link& link = machine.link(id);
+  return [requests, alter](const memory::Machine& machine, memory::LinkId id,
+                           const memory::TierStorages& storages) -> Result<std::unique_ptr<memory::TransferEngine>> {
+    const memory::Link& link = machine.link(id);
     const bool writes = storages.file(link.to) != nullptr;
-    if (!writes && storages.file(link.from) == nullptr) return make_engine(machine, id, storages);
-    UringEngine::Config config = uring_config(machine, link, storages);
+    if (!writes && storages.file(link.from) == nullptr) return memory::make_engine(machine, id, storages);
+    memory::UringEngine::Config config = memory::uring_config(machine, link, storages);
     config.alter_result = [requests, alter, writes](std::int64_t /*of this link*/, std::int32_t result) {
       return alter(requests->fetch_add(1), writes, result);
     };
-    SLUICE_ASSIGN(std::unique_ptr<UringEngine> engine, UringEngine::create(std::move(config)));
-    return std::unique_ptr<TransferEngine>(std::move(engine));
+    SLUICE_ASSIGN(std::unique_ptr<memory::UringEngine> engine, memory::UringEngine::create(std::move(config)));
+    return std::unique_ptr<memory::TransferEngine>(std::move(engine));
   };
 }
 

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <string>
 
-namespace sluice {
+namespace sluice::testing {
 
 class TestRepository {
  public:
@@ -56,4 +56,4 @@ class TestRepository {
   std::filesystem::path root_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::testing

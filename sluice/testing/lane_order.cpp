@@ -7,12 +7,12 @@
 namespace sluice::testing {
 namespace {
 
-std::optional<std::string> awaited_too_little(const StepTimes& step, const auto& instruction, Seconds begin,
+std::optional<std::string> awaited_too_little(const program::StepTimes& step, const auto& instruction, Seconds begin,
                                               const std::string& what) {
-  for (const TransferIndex wait : instruction.waits) {
+  for (const program::TransferIndex wait : instruction.waits) {
     if (begin < step.transfers[as_index(wait)].end) return fmt::format("{} began before transfer {} ended", what, wait);
   }
-  for (const OpIndex wait : instruction.op_waits) {
+  for (const graph::OpIndex wait : instruction.op_waits) {
     if (begin < step.ops[as_index(wait)].end) return fmt::format("{} began before op {} ended", what, wait);
   }
   return std::nullopt;
@@ -20,12 +20,12 @@ std::optional<std::string> awaited_too_little(const StepTimes& step, const auto&
 
 }  // namespace
 
-std::optional<std::string> find_out_of_turn(const Program& program, const StepTimes& step) {
-  for (const std::vector<TransferIndex>& lane : program.lanes) {
+std::optional<std::string> find_out_of_turn(const program::Program& program, const program::StepTimes& step) {
+  for (const std::vector<program::TransferIndex>& lane : program.lanes) {
     Seconds free = 0;
-    for (const TransferIndex index : lane) {
-      const TransferInstruction& transfer = program.transfers[as_index(index)];
-      const Span& span = step.transfers[as_index(index)];
+    for (const program::TransferIndex index : lane) {
+      const program::TransferInstruction& transfer = program.transfers[as_index(index)];
+      const program::Span& span = step.transfers[as_index(index)];
       const std::string name = fmt::format("transfer {}", index);
       if (span.end < span.begin) return name + " ended before it began";
       if (span.begin < free) return name + " began before the one ahead of it in its lane ended";
@@ -36,9 +36,9 @@ std::optional<std::string> find_out_of_turn(const Program& program, const StepTi
       free = span.end;
     }
   }
-  std::vector<Seconds> free(compute_lanes(program).size(), 0);  // by ProcessorId
-  for (const ComputeInstruction& op : program.compute) {
-    const Span& span = step.ops[as_index(op.op)];
+  std::vector<Seconds> free(program::compute_lanes(program).size(), 0);  // by ProcessorId
+  for (const program::ComputeInstruction& op : program.compute) {
+    const program::Span& span = step.ops[as_index(op.op)];
     const std::string name = fmt::format("op {}", op.op);
     Seconds& previous = free[as_index(op.processor)];
     if (span.begin < previous) return name + " began before the one ahead of it on its processor ended";

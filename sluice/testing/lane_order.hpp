@@ -11,6 +11,6 @@ namespace sluice::testing {
 
 // The first transfer of a lane that began before the one ahead of it had ended, or before what it waits for had; or an
 // op that began before a transfer it waits for had ended. Nothing when all kept their turn.
-std::optional<std::string> find_out_of_turn(const Program& program, const StepTimes& step);
+std::optional<std::string> find_out_of_turn(const program::Program& program, const program::StepTimes& step);
 
 }  // namespace sluice::testing

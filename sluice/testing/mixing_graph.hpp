@@ -13,31 +13,31 @@
 namespace sluice::testing {
 
 struct MixingOptions {
-  Seconds op_seconds = 0;             // ops spin for at least this long, so that transfers get a chance to be late
-  std::optional<OpIndex> failing_op;  // returns an error instead of running
-  bool uneven = false;                // runs take one to five times op_seconds in turn
+  Seconds op_seconds = 0;  // ops spin for at least this long, so that transfers get a chance to be late
+  std::optional<graph::OpIndex> failing_op;  // returns an error instead of running
+  bool uneven = false;                       // runs take one to five times op_seconds in turn
 };
 
-class MixingGraph : public CompiledGraph {
+class MixingGraph : public kernels::CompiledGraph {
  public:
-  explicit MixingGraph(Graph graph, MixingOptions options = {}) : graph_(std::move(graph)), options_(options) {}
+  explicit MixingGraph(graph::Graph graph, MixingOptions options = {}) : graph_(std::move(graph)), options_(options) {}
 
-  const Graph& graph() const override { return graph_; }
-  Status run(OpIndex op, std::span<void* const> operands, const StepContext& context) override;
-  std::unique_ptr<CompiledGraph> rescheduled(const Rescheduled& step) const override;
+  const graph::Graph& graph() const override { return graph_; }
+  Status run(graph::OpIndex op, std::span<void* const> operands, const kernels::StepContext& context) override;
+  std::unique_ptr<kernels::CompiledGraph> rescheduled(const graph::Rescheduled& step) const override;
   // The bytes as they are: `plain` gets as many floats as the tensor has bytes for.
-  void to_plain(TensorId tensor, const void* stored, std::span<float> plain) override;
-  void from_plain(TensorId tensor, std::span<const float> plain, void* stored) override;
+  void to_plain(graph::TensorId tensor, const void* stored, std::span<float> plain) override;
+  void from_plain(graph::TensorId tensor, std::span<const float> plain, void* stored) override;
 
   int ops_run() const { return ops_run_; }
 
  private:
-  void mix_all(const Op& op, std::span<void* const> operands, std::uint64_t hash) const;
-  void run_norm(const Op& op, std::span<void* const> operands, std::uint64_t hash) const;
-  void fill(std::uint64_t seed, TensorId tensor, void* stored) const;
-  std::span<std::byte> bytes_of(TensorId tensor, void* stored) const;
+  void mix_all(const graph::Op& op, std::span<void* const> operands, std::uint64_t hash) const;
+  void run_norm(const graph::Op& op, std::span<void* const> operands, std::uint64_t hash) const;
+  void fill(std::uint64_t seed, graph::TensorId tensor, void* stored) const;
+  std::span<std::byte> bytes_of(graph::TensorId tensor, void* stored) const;
 
-  Graph graph_;
+  graph::Graph graph_;
   MixingOptions options_;
   std::atomic<int> ops_run_ = 0;
 };

@@ -8,17 +8,18 @@
 
 #include "sluice/gpu/gpu_memory.hpp"
 
-namespace sluice {
+namespace sluice::testing {
 
 // In a test or a fixture's SetUp().
-#define SLUICE_SKIP_WITHOUT_GPU() \
-  if (const Result<GpuFacts> gpu_there_is = find_gpu(); !gpu_there_is.ok()) GTEST_SKIP() << gpu_there_is.error().message
+#define SLUICE_SKIP_WITHOUT_GPU()                                                        \
+  if (const Result<memory::GpuFacts> gpu_there_is = gpu::find_gpu(); !gpu_there_is.ok()) \
+  GTEST_SKIP() << gpu_there_is.error().message
 
 // All cases, or where there is no GPU the first one, which stands for them: a skip each would say no more.
 template <typename Case>
 std::vector<Case> cases_on_gpu(std::vector<Case> cases) {
-  if (!find_gpu().ok()) cases.erase(cases.begin() + 1, cases.end());
+  if (!gpu::find_gpu().ok()) cases.erase(cases.begin() + 1, cases.end());
   return cases;
 }
 
-}  // namespace sluice
+}  // namespace sluice::testing

@@ -11,27 +11,28 @@ namespace {
 
 // One operand of one op, with the residency it is found in.
 struct OperandUse {
-  OpIndex op = 0;
-  TensorId tensor = 0;
-  TierId tier = 0;
-  ResidencyIndex residency = 0;
+  graph::OpIndex op = 0;
+  graph::TensorId tensor = 0;
+  memory::TierId tier = 0;
+  plan::ResidencyIndex residency = 0;
   bool writes = false;
 };
 
-std::optional<ResidencyIndex> residency_at(const Plan& plan, TensorId tensor, TierId tier, OpIndex op) {
+std::optional<plan::ResidencyIndex> residency_at(const plan::Plan& plan, graph::TensorId tensor, memory::TierId tier,
+                                                 graph::OpIndex op) {
   for (std::size_t i = 0; i < plan.residencies.size(); ++i) {
-    const Residency& r = plan.residencies[i];
-    if (r.tensor == tensor && r.tier == tier && r.ops.contains(op)) return static_cast<ResidencyIndex>(i);
+    const plan::Residency& r = plan.residencies[i];
+    if (r.tensor == tensor && r.tier == tier && r.ops.contains(op)) return static_cast<plan::ResidencyIndex>(i);
   }
   return std::nullopt;
 }
 
 std::vector<OperandUse> operand_uses(const PlanCase& c) {
   std::vector<OperandUse> uses;
-  for (OpIndex index = 0; index < c.graph.op_count(); ++index) {
-    const Op& op = c.graph.op(index);
+  for (graph::OpIndex index = 0; index < c.graph.op_count(); ++index) {
+    const graph::Op& op = c.graph.op(index);
     const auto& tiers = c.plan.ops[as_index(index)].operand_tiers;
-    const auto add = [&](TensorId tensor, TierId tier, bool writes) {
+    const auto add = [&](graph::TensorId tensor, memory::TierId tier, bool writes) {
       uses.push_back({index, tensor, tier, residency_at(c.plan, tensor, tier, index).value(), writes});
     };
     for (std::size_t i = 0; i < op.inputs.size(); ++i) add(op.inputs[i], tiers[i], false);
@@ -40,30 +41,30 @@ std::vector<OperandUse> operand_uses(const PlanCase& c) {
   return uses;
 }
 
-bool written_between(const PlanCase& c, TensorId tensor, OpIndex first, OpIndex last) {
-  for (OpIndex op = std::max(first, 0); op < last; ++op) {
+bool written_between(const PlanCase& c, graph::TensorId tensor, graph::OpIndex first, graph::OpIndex last) {
+  for (graph::OpIndex op = std::max(first, 0); op < last; ++op) {
     const auto& outputs = c.graph.op(op).outputs;
     if (std::find(outputs.begin(), outputs.end(), tensor) != outputs.end()) return true;
   }
   return false;
 }
 
-void set_tensor_tier(PlanCase& c, OpIndex index, TensorId tensor, TierId tier) {
-  const Op& op = c.graph.op(index);
+void set_tensor_tier(PlanCase& c, graph::OpIndex index, graph::TensorId tensor, memory::TierId tier) {
+  const graph::Op& op = c.graph.op(index);
   auto& tiers = c.plan.ops[as_index(index)].operand_tiers;
   for (std::size_t i = 0; i < tiers.size(); ++i) {
-    const TensorId operand = i < op.inputs.size() ? op.inputs[i] : op.outputs[i - op.inputs.size()];
+    const graph::TensorId operand = i < op.inputs.size() ? op.inputs[i] : op.outputs[i - op.inputs.size()];
     if (operand == tensor) tiers[i] = tier;
   }
 }
 
 // Whether a migration fills the residency after `op`: then it cannot be cut there and stay well-formed.
-bool filled_after(const Plan& plan, ResidencyIndex residency, OpIndex op) {
+bool filled_after(const plan::Plan& plan, plan::ResidencyIndex residency, graph::OpIndex op) {
   return std::any_of(plan.migrations.begin(), plan.migrations.end(),
-                     [&](const Migration& m) { return m.to == residency && m.needed_by > op; });
+                     [&](const plan::Migration& m) { return m.to == residency && m.needed_by > op; });
 }
 
-void delete_migration(Plan& plan, std::size_t index) {
+void delete_migration(plan::Plan& plan, std::size_t index) {
   plan.migrations.erase(plan.migrations.begin() + static_cast<std::ptrdiff_t>(index));
 }
 
@@ -93,7 +94,7 @@ bool change_machine(PlanCase& c) {
 
 bool shorten_residency(PlanCase& c) {
   const OperandUse use = c.random.pick(operand_uses(c));
-  Residency& residency = c.plan.residencies[as_index(use.residency)];
+  plan::Residency& residency = c.plan.residencies[as_index(use.residency)];
   if (residency.ops.begin == use.op || filled_after(c.plan, use.residency, use.op)) return false;
   residency.ops.end = use.op;
   return true;
@@ -102,9 +103,9 @@ bool shorten_residency(PlanCase& c) {
 bool delete_only_fill(PlanCase& c) {
   const auto uses = operand_uses(c);
   for (std::size_t i = 0; i < c.plan.migrations.size(); ++i) {
-    const ResidencyIndex to = c.plan.migrations[i].to;
+    const plan::ResidencyIndex to = c.plan.migrations[i].to;
     const auto fills = std::count_if(c.plan.migrations.begin(), c.plan.migrations.end(),
-                                     [&](const Migration& m) { return m.to == to; });
+                                     [&](const plan::Migration& m) { return m.to == to; });
     const auto first = std::find_if(uses.begin(), uses.end(), [&](const OperandUse& u) { return u.residency == to; });
     if (fills != 1 || first == uses.end() || first->writes) continue;
     const bool would_begin_there = c.plan.residencies[as_index(to)].ops.begin == 0;
@@ -117,7 +118,7 @@ bool delete_only_fill(PlanCase& c) {
 
 bool expect_in_wrong_tier(PlanCase& c) {
   const OperandUse use = c.random.pick(operand_uses(c));
-  const TierId wrong = (use.tier + 1) % static_cast<TierId>(c.machine.tiers.size());
+  const memory::TierId wrong = (use.tier + 1) % static_cast<memory::TierId>(c.machine.tiers.size());
   if (residency_at(c.plan, use.tensor, wrong, use.op)) return false;
   set_tensor_tier(c, use.op, use.tensor, wrong);
   return true;
@@ -126,7 +127,7 @@ bool expect_in_wrong_tier(PlanCase& c) {
 bool expect_in_file(PlanCase& c) {
   if (c.machine.tiers.back().addressable) return false;
   const OperandUse use = c.random.pick(operand_uses(c));
-  set_tensor_tier(c, use.op, use.tensor, static_cast<TierId>(c.machine.tiers.size()) - 1);
+  set_tensor_tier(c, use.op, use.tensor, static_cast<memory::TierId>(c.machine.tiers.size()) - 1);
   return true;
 }
 
@@ -145,7 +146,7 @@ bool choose_no_processor(PlanCase& c) {
 bool run_where_operands_are_out_of_reach(PlanCase& c) {
   const OperandUse use = c.random.pick(operand_uses(c));
   c.machine.processors = {{.name = "device"}, {.name = "host"}};
-  for (TierId tier = 0; tier < static_cast<TierId>(c.machine.tiers.size()); ++tier) {
+  for (memory::TierId tier = 0; tier < static_cast<memory::TierId>(c.machine.tiers.size()); ++tier) {
     if (tier != use.tier) c.machine.processors[1].tiers.push_back(tier);
   }
   if (c.machine.processors[1].tiers.empty()) return false;
@@ -157,9 +158,10 @@ bool run_where_operands_are_out_of_reach(PlanCase& c) {
 // One with a workspace that is larger than the room it was packed in.
 bool choose_a_larger_workspace(PlanCase& c) {
   if (!c.plan.stitches.empty()) return false;  // it would reach beyond one
-  for (OpIndex op = 0; op < c.graph.op_count(); ++op) {
+  for (graph::OpIndex op = 0; op < c.graph.op_count(); ++op) {
     auto& known = c.graph.op(op).implementations;
-    if (known.size() < 2 || known[0].workspace_bytes < kBlockAlignment) continue;  // small ones lie in shared pages
+    if (known.size() < 2 || known[0].workspace_bytes < memory::kBlockAlignment)
+      continue;  // small ones lie in shared pages
     known[1].workspace_bytes = known[0].workspace_bytes + Bytes{1} * kGiB;
     c.plan.graph_fingerprint = c.graph.fingerprint();
     c.plan.ops[op].implementation = 1;
@@ -170,8 +172,8 @@ bool choose_a_larger_workspace(PlanCase& c) {
 
 bool shift_onto_another(PlanCase& c) {
   if (!c.plan.stitches.empty()) return false;
-  Residency& moved = c.plan.residencies[c.random.between<std::size_t>(0, c.plan.residencies.size() - 1)];
-  for (const Residency& other : c.plan.residencies) {
+  plan::Residency& moved = c.plan.residencies[c.random.between<std::size_t>(0, c.plan.residencies.size() - 1)];
+  for (const plan::Residency& other : c.plan.residencies) {
     if (&other == &moved || other.tier != moved.tier || !other.ops.overlaps(moved.ops)) continue;
     moved.offset = other.offset;
     return true;
@@ -180,22 +182,22 @@ bool shift_onto_another(PlanCase& c) {
 }
 
 // The stitch in which a residency lies, and its first page there. -1: none.
-std::ptrdiff_t stitch_of(const PlanCase& c, const Residency& r) {
-  const auto at = std::ranges::find(c.plan.stitches, r.offset, &Stitch::address);
-  return r.tier == kFastTier && at != c.plan.stitches.end() ? at - c.plan.stitches.begin() : -1;
+std::ptrdiff_t stitch_of(const PlanCase& c, const plan::Residency& r) {
+  const auto at = std::ranges::find(c.plan.stitches, r.offset, &memory::Stitch::address);
+  return r.tier == memory::kFastTier && at != c.plan.stitches.end() ? at - c.plan.stitches.begin() : -1;
 }
 
 // Its first page is another's, of a time when both are there.
 bool stitch_onto_another(PlanCase& c) {
-  for (const Residency& moved : c.plan.residencies) {
-    for (const Residency& other : c.plan.residencies) {
+  for (const plan::Residency& moved : c.plan.residencies) {
+    for (const plan::Residency& other : c.plan.residencies) {
       if (stitch_of(c, moved) < 0 || stitch_of(c, other) < 0 || !other.ops.overlaps(moved.ops)) continue;
       auto& memory = c.plan.stitches[as_index(stitch_of(c, moved))].memory;
       const Bytes page = c.plan.stitches[as_index(stitch_of(c, other))].memory.front().begin;
       if (&other == &moved || memory.front().begin == page) continue;
-      memory.front().begin += kBlockAlignment;
+      memory.front().begin += memory::kBlockAlignment;
       if (memory.front().empty()) memory.erase(memory.begin());
-      memory.insert(memory.begin(), {page, page + kBlockAlignment});
+      memory.insert(memory.begin(), {page, page + memory::kBlockAlignment});
       return true;
     }
   }
@@ -206,7 +208,7 @@ bool stitch_onto_another(PlanCase& c) {
 bool stitch_a_page_twice(PlanCase& c) {
   if (c.plan.stitches.empty()) return false;
   auto& memory = c.plan.stitches.back().memory;
-  memory.push_back({memory.front().begin, memory.front().begin + kBlockAlignment});
+  memory.push_back({memory.front().begin, memory.front().begin + memory::kBlockAlignment});
   return true;
 }
 
@@ -220,14 +222,14 @@ bool stitch_beyond_the_arena(PlanCase& c) {
 
 bool stitch_on_addresses_of_the_arena(PlanCase& c) {
   if (c.plan.stitches.empty()) return false;
-  c.plan.stitches.front().address = c.plan.arena_bytes.front() - kBlockAlignment;
+  c.plan.stitches.front().address = c.plan.arena_bytes.front() - memory::kBlockAlignment;
   return true;
 }
 
 bool lie_across_stitches(PlanCase& c) {
-  for (Residency& r : c.plan.residencies) {
+  for (plan::Residency& r : c.plan.residencies) {
     if (stitch_of(c, r) < 0) continue;
-    r.offset += kBlockAlignment;
+    r.offset += memory::kBlockAlignment;
     return true;
   }
   return false;
@@ -235,22 +237,22 @@ bool lie_across_stitches(PlanCase& c) {
 
 bool shrink_budget(PlanCase& c) {
   const auto tier = c.random.between<std::size_t>(0, c.plan.budgets.size() - 1);
-  c.plan.budgets[tier] -= kBlockAlignment;
+  c.plan.budgets[tier] -= memory::kBlockAlignment;
   return c.plan.arena_bytes[tier] > 0;
 }
 
 bool cut_source(PlanCase& c) {
   if (c.plan.migrations.empty()) return false;
-  const Migration& m = c.random.pick(c.plan.migrations);
-  Residency& source = c.plan.residencies[as_index(m.from)];
+  const plan::Migration& m = c.random.pick(c.plan.migrations);
+  plan::Residency& source = c.plan.residencies[as_index(m.from)];
   if (m.needed_by - 1 <= source.ops.begin || filled_after(c.plan, m.from, m.needed_by - 1)) return false;
   source.ops.end = m.needed_by - 1;
   return true;
 }
 
 bool copy_across_a_write(PlanCase& c) {
-  for (Migration& m : c.plan.migrations) {
-    for (OpIndex op = m.needed_by; op < c.plan.residencies[as_index(m.to)].ops.end; ++op) {
+  for (plan::Migration& m : c.plan.migrations) {
+    for (graph::OpIndex op = m.needed_by; op < c.plan.residencies[as_index(m.to)].ops.end; ++op) {
       if (!written_between(c, m.tensor, op, op + 1)) continue;
       m.needed_by = op + 1;
       return true;
@@ -261,7 +263,7 @@ bool copy_across_a_write(PlanCase& c) {
 
 bool need_later_than_read(PlanCase& c) {
   for (const OperandUse& use : operand_uses(c)) {
-    for (Migration& m : c.plan.migrations) {
+    for (plan::Migration& m : c.plan.migrations) {
       if (use.writes || m.to != use.residency || m.needed_by > use.op) continue;
       if (written_between(c, m.tensor, m.issue_after + 1, use.op)) continue;
       m.needed_by = use.op + 1;
@@ -273,11 +275,11 @@ bool need_later_than_read(PlanCase& c) {
 
 bool read_stale_copy(PlanCase& c) {
   for (const OperandUse& use : operand_uses(c)) {
-    for (TierId tier = 0; tier < static_cast<TierId>(c.machine.tiers.size()); ++tier) {
+    for (memory::TierId tier = 0; tier < static_cast<memory::TierId>(c.machine.tiers.size()); ++tier) {
       const auto other = residency_at(c.plan, use.tensor, tier, use.op);
       if (tier == use.tier || use.writes || !other) continue;
-      OpIndex filled = -2;
-      for (const Migration& m : c.plan.migrations) {
+      graph::OpIndex filled = -2;
+      for (const plan::Migration& m : c.plan.migrations) {
         if (m.to == *other && m.issue_after < use.op) filled = std::max(filled, m.issue_after);
       }
       if (filled == -2 || !written_between(c, use.tensor, filled + 1, use.op)) continue;
@@ -293,23 +295,23 @@ bool read_stale_copy(PlanCase& c) {
 }
 
 // The residencies that close the cycle of a persistent tensor without being the one that began it.
-std::vector<ResidencyIndex> closing_residencies(const PlanCase& c) {
-  std::vector<ResidencyIndex> closing;
-  const auto starts = start_residencies(c.graph, c.plan);
+std::vector<plan::ResidencyIndex> closing_residencies(const PlanCase& c) {
+  std::vector<plan::ResidencyIndex> closing;
+  const auto starts = plan::start_residencies(c.graph, c.plan);
   for (std::size_t i = 0; i < c.plan.residencies.size(); ++i) {
-    const Residency& r = c.plan.residencies[i];
+    const plan::Residency& r = c.plan.residencies[i];
     if (r.ops.end != c.graph.op_count() || starts[as_index(r.tensor)].empty()) continue;
-    const Residency& start = c.plan.residencies[as_index(starts[as_index(r.tensor)].front())];
-    if (start.tier == r.tier && !(start == r)) closing.push_back(static_cast<ResidencyIndex>(i));
+    const plan::Residency& start = c.plan.residencies[as_index(starts[as_index(r.tensor)].front())];
+    if (start.tier == r.tier && !(start == r)) closing.push_back(static_cast<plan::ResidencyIndex>(i));
   }
   return closing;
 }
 
 bool drop_write_back(PlanCase& c) {
-  for (const ResidencyIndex closing : closing_residencies(c)) {
+  for (const plan::ResidencyIndex closing : closing_residencies(c)) {
     const auto uses = operand_uses(c);
     if (std::any_of(uses.begin(), uses.end(), [&](const auto& u) { return u.residency == closing; })) continue;
-    std::erase_if(c.plan.migrations, [&](const Migration& m) { return m.to == closing; });
+    std::erase_if(c.plan.migrations, [&](const plan::Migration& m) { return m.to == closing; });
     return true;
   }
   return false;
@@ -318,14 +320,14 @@ bool drop_write_back(PlanCase& c) {
 bool end_elsewhere(PlanCase& c) {
   const auto closing = closing_residencies(c);
   if (closing.empty() || !c.plan.stitches.empty()) return false;
-  c.plan.residencies[as_index(c.random.pick(closing))].offset += kBlockAlignment;
+  c.plan.residencies[as_index(c.random.pick(closing))].offset += memory::kBlockAlignment;
   return true;
 }
 
 bool begin_twice(PlanCase& c) {
-  for (TensorId tensor = 0; tensor < c.graph.tensor_count(); ++tensor) {
-    for (TierId tier = 0; tier < static_cast<TierId>(c.machine.tiers.size()); ++tier) {
-      if (!is_persistent(c.graph.tensor(tensor).role) || residency_at(c.plan, tensor, tier, 0)) continue;
+  for (graph::TensorId tensor = 0; tensor < c.graph.tensor_count(); ++tensor) {
+    for (memory::TierId tier = 0; tier < static_cast<memory::TierId>(c.machine.tiers.size()); ++tier) {
+      if (!graph::is_persistent(c.graph.tensor(tensor).role) || residency_at(c.plan, tensor, tier, 0)) continue;
       c.plan.residencies.push_back({tensor, tier, 0, {0, 1}});
       return true;
     }
@@ -335,49 +337,49 @@ bool begin_twice(PlanCase& c) {
 
 bool remove_link(PlanCase& c) {
   if (c.plan.migrations.empty()) return false;
-  const Migration& m = c.random.pick(c.plan.migrations);
-  const TierId from = c.plan.residencies[as_index(m.from)].tier, to = c.plan.residencies[as_index(m.to)].tier;
-  std::erase_if(c.machine.links, [&](const Link& link) { return link.from == from && link.to == to; });
+  const plan::Migration& m = c.random.pick(c.plan.migrations);
+  const memory::TierId from = c.plan.residencies[as_index(m.from)].tier, to = c.plan.residencies[as_index(m.to)].tier;
+  std::erase_if(c.machine.links, [&](const memory::Link& link) { return link.from == from && link.to == to; });
   c.plan.machine_fingerprint = c.machine.fingerprint();
   return true;
 }
 
 // The encoded residencies, and with `encoded` false all others in slow tiers.
-std::vector<ResidencyIndex> slow_residencies(const PlanCase& c, bool encoded) {
-  std::vector<ResidencyIndex> found;
+std::vector<plan::ResidencyIndex> slow_residencies(const PlanCase& c, bool encoded) {
+  std::vector<plan::ResidencyIndex> found;
   for (std::size_t i = 0; i < c.plan.residencies.size(); ++i) {
-    const Residency& r = c.plan.residencies[i];
-    if (r.tier != kFastTier && (r.encoding != Encoding::kNone) == encoded) {
-      found.push_back(static_cast<ResidencyIndex>(i));
+    const plan::Residency& r = c.plan.residencies[i];
+    if (r.tier != memory::kFastTier && (r.encoding != memory::Encoding::kNone) == encoded) {
+      found.push_back(static_cast<plan::ResidencyIndex>(i));
     }
   }
   return found;
 }
 
-void encode(PlanCase& c, ResidencyIndex residency) {
-  Residency& chosen = c.plan.residencies[as_index(residency)];
-  chosen.encoding = own_encoding(c.graph.tensor(chosen.tensor));
+void encode(PlanCase& c, plan::ResidencyIndex residency) {
+  plan::Residency& chosen = c.plan.residencies[as_index(residency)];
+  chosen.encoding = graph::own_encoding(c.graph.tensor(chosen.tensor));
 }
 
 bool encode_as_another_kind(PlanCase& c) {
   const auto encoded = slow_residencies(c, true);
   if (encoded.empty()) return false;
-  Encoding& encoding = c.plan.residencies[as_index(c.random.pick(encoded))].encoding;
-  encoding = encoding == Encoding::kNarrow ? Encoding::kZeroValue : Encoding::kNarrow;
+  memory::Encoding& encoding = c.plan.residencies[as_index(c.random.pick(encoded))].encoding;
+  encoding = encoding == memory::Encoding::kNarrow ? memory::Encoding::kZeroValue : memory::Encoding::kNarrow;
   return true;
 }
 
 bool encode_in_fast_tier(PlanCase& c) {
   const auto at = c.random.between<std::size_t>(0, c.plan.residencies.size() - 1);
-  if (c.plan.residencies[at].tier != kFastTier) return false;
-  encode(c, static_cast<ResidencyIndex>(at));
+  if (c.plan.residencies[at].tier != memory::kFastTier) return false;
+  encode(c, static_cast<plan::ResidencyIndex>(at));
   return true;
 }
 
 bool encode_what_an_op_uses(PlanCase& c) {
-  std::vector<ResidencyIndex> used;
+  std::vector<plan::ResidencyIndex> used;
   for (const OperandUse& use : operand_uses(c)) {
-    if (use.tier != kFastTier) used.push_back(use.residency);
+    if (use.tier != memory::kFastTier) used.push_back(use.residency);
   }
   if (used.empty()) return false;
   encode(c, c.random.pick(used));
@@ -385,9 +387,9 @@ bool encode_what_an_op_uses(PlanCase& c) {
 }
 
 bool begin_encoded(PlanCase& c) {
-  std::vector<ResidencyIndex> beginnings;
-  const auto starts = start_residencies(c.graph, c.plan);
-  for (const ResidencyIndex i : slow_residencies(c, false)) {
+  std::vector<plan::ResidencyIndex> beginnings;
+  const auto starts = plan::start_residencies(c.graph, c.plan);
+  for (const plan::ResidencyIndex i : slow_residencies(c, false)) {
     const auto& of_tensor = starts[as_index(c.plan.residencies[as_index(i)].tensor)];
     if (std::find(of_tensor.begin(), of_tensor.end(), i) != of_tensor.end()) beginnings.push_back(i);
   }
@@ -397,9 +399,9 @@ bool begin_encoded(PlanCase& c) {
 }
 
 bool encode_between_slow_tiers(PlanCase& c) {
-  for (const Migration& m : c.plan.migrations) {
-    const bool slow =
-        c.plan.residencies[as_index(m.from)].tier != kFastTier && c.plan.residencies[as_index(m.to)].tier != kFastTier;
+  for (const plan::Migration& m : c.plan.migrations) {
+    const bool slow = c.plan.residencies[as_index(m.from)].tier != memory::kFastTier &&
+                      c.plan.residencies[as_index(m.to)].tier != memory::kFastTier;
     if (!slow) continue;
     encode(c, c.random.chance(0.5) ? m.from : m.to);
     return true;
@@ -409,7 +411,7 @@ bool encode_between_slow_tiers(PlanCase& c) {
 
 bool use_the_staging(PlanCase& c) {
   if (slow_residencies(c, true).empty()) return false;
-  c.plan.arena_bytes[as_index(kFastTier)] -= kBlockAlignment;
+  c.plan.arena_bytes[as_index(memory::kFastTier)] -= memory::kBlockAlignment;
   return true;
 }
 
@@ -417,39 +419,39 @@ bool use_the_staging(PlanCase& c) {
 
 std::vector<PlanMutation> plan_mutations() {
   return {
-      {"MisalignOffset", Rule::kWellFormed, misalign_offset},
-      {"SwapIssueOrder", Rule::kWellFormed, swap_issue_order},
-      {"ChangeGraph", Rule::kGraphMatches, change_graph},
-      {"ChangeMachine", Rule::kMachineMatches, change_machine},
-      {"ShortenResidency", Rule::kOperandResident, shorten_residency},
-      {"DeleteOnlyFill", Rule::kOperandResident, delete_only_fill},
-      {"ExpectInWrongTier", Rule::kOperandResident, expect_in_wrong_tier},
-      {"ExpectInFile", Rule::kTierAddressable, expect_in_file},
-      {"ChooseNoImplementation", Rule::kWellFormed, choose_no_implementation},
-      {"ChooseNoProcessor", Rule::kWellFormed, choose_no_processor},
-      {"RunWhereOperandsAreOutOfReach", Rule::kTierAddressable, run_where_operands_are_out_of_reach},
-      {"ChooseALargerWorkspace", Rule::kWithinBudget, choose_a_larger_workspace},
-      {"ShiftOntoAnother", Rule::kNoOverlap, shift_onto_another},
-      {"StitchOntoAnother", Rule::kNoOverlap, stitch_onto_another},
-      {"StitchAPageTwice", Rule::kWellFormed, stitch_a_page_twice},
-      {"StitchBeyondTheArena", Rule::kWellFormed, stitch_beyond_the_arena},
-      {"StitchOnAddressesOfTheArena", Rule::kWellFormed, stitch_on_addresses_of_the_arena},
-      {"LieAcrossStitches", Rule::kWellFormed, lie_across_stitches},
-      {"ShrinkBudget", Rule::kWithinBudget, shrink_budget},
-      {"CutSource", Rule::kSourceStaysValid, cut_source},
-      {"CopyAcrossAWrite", Rule::kSourceStaysValid, copy_across_a_write},
-      {"NeedLaterThanRead", Rule::kDestinationNotReadEarly, need_later_than_read},
-      {"ReadStaleCopy", Rule::kWriteInvalidates, read_stale_copy},
-      {"DropWriteBack", Rule::kCycleClosed, drop_write_back},
-      {"EndElsewhere", Rule::kCycleClosed, end_elsewhere},
-      {"BeginTwice", Rule::kCycleClosed, begin_twice},
-      {"RemoveLink", Rule::kLinkExists, remove_link},
-      {"EncodeAsAnotherKind", Rule::kEncodingAllowed, encode_as_another_kind},
-      {"EncodeInFastTier", Rule::kEncodingAllowed, encode_in_fast_tier},
-      {"EncodeWhatAnOpUses", Rule::kEncodingAllowed, encode_what_an_op_uses},
-      {"BeginEncoded", Rule::kEncodingAllowed, begin_encoded},
-      {"EncodeBetweenSlowTiers", Rule::kEncodingAllowed, encode_between_slow_tiers},
-      {"UseTheStaging", Rule::kWithinBudget, use_the_staging},
+      {"MisalignOffset", plan::Rule::kWellFormed, misalign_offset},
+      {"SwapIssueOrder", plan::Rule::kWellFormed, swap_issue_order},
+      {"ChangeGraph", plan::Rule::kGraphMatches, change_graph},
+      {"ChangeMachine", plan::Rule::kMachineMatches, change_machine},
+      {"ShortenResidency", plan::Rule::kOperandResident, shorten_residency},
+      {"DeleteOnlyFill", plan::Rule::kOperandResident, delete_only_fill},
+      {"ExpectInWrongTier", plan::Rule::kOperandResident, expect_in_wrong_tier},
+      {"ExpectInFile", plan::Rule::kTierAddressable, expect_in_file},
+      {"ChooseNoImplementation", plan::Rule::kWellFormed, choose_no_implementation},
+      {"ChooseNoProcessor", plan::Rule::kWellFormed, choose_no_processor},
+      {"RunWhereOperandsAreOutOfReach", plan::Rule::kTierAddressable, run_where_operands_are_out_of_reach},
+      {"ChooseALargerWorkspace", plan::Rule::kWithinBudget, choose_a_larger_workspace},
+      {"ShiftOntoAnother", plan::Rule::kNoOverlap, shift_onto_another},
+      {"StitchOntoAnother", plan::Rule::kNoOverlap, stitch_onto_another},
+      {"StitchAPageTwice", plan::Rule::kWellFormed, stitch_a_page_twice},
+      {"StitchBeyondTheArena", plan::Rule::kWellFormed, stitch_beyond_the_arena},
+      {"StitchOnAddressesOfTheArena", plan::Rule::kWellFormed, stitch_on_addresses_of_the_arena},
+      {"LieAcrossStitches", plan::Rule::kWellFormed, lie_across_stitches},
+      {"ShrinkBudget", plan::Rule::kWithinBudget, shrink_budget},
+      {"CutSource", plan::Rule::kSourceStaysValid, cut_source},
+      {"CopyAcrossAWrite", plan::Rule::kSourceStaysValid, copy_across_a_write},
+      {"NeedLaterThanRead", plan::Rule::kDestinationNotReadEarly, need_later_than_read},
+      {"ReadStaleCopy", plan::Rule::kWriteInvalidates, read_stale_copy},
+      {"DropWriteBack", plan::Rule::kCycleClosed, drop_write_back},
+      {"EndElsewhere", plan::Rule::kCycleClosed, end_elsewhere},
+      {"BeginTwice", plan::Rule::kCycleClosed, begin_twice},
+      {"RemoveLink", plan::Rule::kLinkExists, remove_link},
+      {"EncodeAsAnotherKind", plan::Rule::kEncodingAllowed, encode_as_another_kind},
+      {"EncodeInFastTier", plan::Rule::kEncodingAllowed, encode_in_fast_tier},
+      {"EncodeWhatAnOpUses", plan::Rule::kEncodingAllowed, encode_what_an_op_uses},
+      {"BeginEncoded", plan::Rule::kEncodingAllowed, begin_encoded},
+      {"EncodeBetweenSlowTiers", plan::Rule::kEncodingAllowed, encode_between_slow_tiers},
+      {"UseTheStaging", plan::Rule::kWithinBudget, use_the_staging},
   };
 }
 

@@ -12,15 +12,15 @@
 namespace sluice::testing {
 
 struct PlanCase {
-  Graph graph;
-  Machine machine;
-  Plan plan;
+  graph::Graph graph;
+  memory::Machine machine;
+  plan::Plan plan;
   SeededRandom random;
 };
 
 struct PlanMutation {
   const char* name;
-  Rule rule;                  // that it breaks
+  plan::Rule rule;            // that it breaks
   bool (*mutate)(PlanCase&);  // false when the case offers nothing to break that way
 };
 

@@ -21,13 +21,14 @@ namespace sluice::testing {
 
 // `graph`: the plan's (plan/plan_graph.hpp). Runs `steps` steps, one after the other on the same memory. Returns what
 // went wrong first, or nothing.
-std::optional<std::string> find_race(const Graph& graph, const Program& program, std::uint64_t seed, int steps = 2);
+std::optional<std::string> find_race(const graph::Graph& graph, const program::Program& program, std::uint64_t seed,
+                                     int steps = 2);
 
 // What the verifier says of a plan, and, where it accepts it, the first race in ten orders of the lowered program.
 struct PlanTrial {
   bool accepted = false;
   std::optional<std::string> race;
 };
-PlanTrial try_plan(const Graph& graph, const Machine& machine, const Plan& plan);
+PlanTrial try_plan(const graph::Graph& graph, const memory::Machine& machine, const plan::Plan& plan);
 
 }  // namespace sluice::testing

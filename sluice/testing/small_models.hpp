@@ -5,13 +5,13 @@
 
 #include "sluice/models/model.hpp"
 
-namespace sluice {
+namespace sluice::testing {
 
 // The smallest images the network takes (almost), few channels, one block a stage; two layers of 64 features for
 // language models. Dropout as usual.
-inline ModelOptions small_options(const ModelEntry& entry, std::int64_t batch = 2) {
-  const ModelOptions& usual = entry.defaults;
-  ModelOptions small{.batch = batch};
+inline models::ModelOptions small_options(const models::ModelEntry& entry, std::int64_t batch = 2) {
+  const models::ModelOptions& usual = entry.defaults;
+  models::ModelOptions small{.batch = batch};
   const bool text = usual.sequence > 0;
   if (usual.image_size > 0) small.image_size = usual.image_size > 224 ? 75 : usual.image_size == 224 ? 32 : 16;
   if (usual.classes > 0) small.classes = text ? 40 : 10;
@@ -21,4 +21,4 @@ inline ModelOptions small_options(const ModelEntry& entry, std::int64_t batch = 
   return small;
 }
 
-}  // namespace sluice
+}  // namespace sluice::testing

@@ -5,94 +5,95 @@
 #include "sluice/base/random.hpp"
 #include "sluice/graph/builder/builder.hpp"
 
-namespace sluice {
+namespace sluice::testing {
 namespace {
 
 constexpr std::int64_t kClasses = 5;
 constexpr std::int64_t kVocabulary = 11;
 
-void classify(GraphBuilder& builder, TensorId x) {
+void classify(graph::GraphBuilder& builder, graph::TensorId x) {
   builder.begin_layer("head");
   builder.softmax_cross_entropy(builder.dense(builder.global_avg_pool(x), kClasses));
 }
 
-TensorId images(GraphBuilder& builder, std::int64_t size) {
+graph::TensorId images(graph::GraphBuilder& builder, std::int64_t size) {
   builder.begin_layer("input");
   return builder.input(4, 3, size, size, kClasses);
 }
 
-TensorId conv_norm(GraphBuilder& builder, TensorId x, const Conv2dOptions& options) {
-  return builder.batch_norm(builder.conv2d(x, options), Activation::kRelu);
+graph::TensorId conv_norm(graph::GraphBuilder& builder, graph::TensorId x, const graph::Conv2dOptions& options) {
+  return builder.batch_norm(builder.conv2d(x, options), graph::Activation::kRelu);
 }
 
 // Fused and plain ReLU, a biased convolution, a shortcut that is used twice.
-void build_residual(GraphBuilder& builder) {
-  TensorId x = images(builder, 8);
+void build_residual(graph::GraphBuilder& builder) {
+  graph::TensorId x = images(builder, 8);
   builder.begin_layer("stem");
   x = builder.max_pool(conv_norm(builder, x, {.out_channels = 6, .kernel = 3, .padding = 1}), {});
   builder.begin_layer("block");
-  TensorId y = builder.relu(builder.batch_norm(builder.conv2d(x, {.out_channels = 6, .kernel = 3, .padding = 1})));
+  graph::TensorId y =
+      builder.relu(builder.batch_norm(builder.conv2d(x, {.out_channels = 6, .kernel = 3, .padding = 1})));
   y = builder.conv2d(y, {.out_channels = 6, .kernel = 1, .bias = true});
-  x = builder.add(y, x, Activation::kRelu);
+  x = builder.add(y, x, graph::Activation::kRelu);
   classify(builder, x);
 }
 
 // Branches of one tensor, concatenated; factorised kernels; average pooling that leaves padding out.
-void build_inception(GraphBuilder& builder) {
-  TensorId x = images(builder, 7);
+void build_inception(graph::GraphBuilder& builder) {
+  graph::TensorId x = images(builder, 7);
   builder.begin_layer("stem");
   x = conv_norm(builder, x, {.out_channels = 16, .kernel = 3, .padding = 1});
   builder.begin_layer("a");
-  const TensorId a = conv_norm(builder, x, {.out_channels = 16});
+  const graph::TensorId a = conv_norm(builder, x, {.out_channels = 16});
   builder.begin_layer("b");
-  TensorId b = conv_norm(builder, x, {.out_channels = 6});
+  graph::TensorId b = conv_norm(builder, x, {.out_channels = 6});
   b = conv_norm(builder, b, {.out_channels = 6, .kernel = 1, .kernel_w = 7, .padding_w = 3});
   b = conv_norm(builder, b, {.out_channels = 10, .kernel = 7, .padding = 3, .kernel_w = 1, .padding_w = 0});
   builder.begin_layer("c");
-  TensorId c = builder.avg_pool(x, {.kernel = 3, .stride = 1, .padding = 1, .count_padding = false});
+  graph::TensorId c = builder.avg_pool(x, {.kernel = 3, .stride = 1, .padding = 1, .count_padding = false});
   c = builder.relu(builder.conv2d(c, {.out_channels = 6, .bias = true}));
   builder.begin_layer("d");
-  const TensorId d = builder.max_pool(x, {.kernel = 3, .stride = 1, .padding = 1});
+  const graph::TensorId d = builder.max_pool(x, {.kernel = 3, .stride = 1, .padding = 1});
   builder.begin_layer("concat");
   classify(builder, builder.concat({a, b, c, d}, 1));
 }
 
 // Norms before convolutions; every layer reads all before it.
-void build_dense_net(GraphBuilder& builder) {
-  TensorId x = images(builder, 8);
+void build_dense_net(graph::GraphBuilder& builder) {
+  graph::TensorId x = images(builder, 8);
   builder.begin_layer("stem");
   x = builder.conv2d(x, {.out_channels = 8, .kernel = 3, .padding = 1});
   for (const char* layer : {"layer1", "layer2", "layer3"}) {
     builder.begin_layer(layer);
-    TensorId y = builder.conv2d(builder.batch_norm(x, Activation::kRelu), {.out_channels = 12});
-    y = builder.conv2d(builder.batch_norm(y, Activation::kRelu), {.out_channels = 4, .kernel = 3, .padding = 1});
+    graph::TensorId y = builder.conv2d(builder.batch_norm(x, graph::Activation::kRelu), {.out_channels = 12});
+    y = builder.conv2d(builder.batch_norm(y, graph::Activation::kRelu), {.out_channels = 4, .kernel = 3, .padding = 1});
     x = builder.concat({x, y}, 1);
   }
   builder.begin_layer("transition");
-  x = builder.conv2d(builder.batch_norm(x, Activation::kRelu), {.out_channels = 10});
+  x = builder.conv2d(builder.batch_norm(x, graph::Activation::kRelu), {.out_channels = 10});
   x = builder.avg_pool(x, {});
-  classify(builder, builder.batch_norm(x, Activation::kRelu));
+  classify(builder, builder.batch_norm(x, graph::Activation::kRelu));
 }
 
-void build_separable(GraphBuilder& builder) {
-  TensorId x = images(builder, 8);
+void build_separable(graph::GraphBuilder& builder) {
+  graph::TensorId x = images(builder, 8);
   builder.begin_layer("stem");
   x = builder.batch_norm(builder.conv2d(x, {.out_channels = 8, .kernel = 3, .stride = 2, .padding = 1}),
-                         Activation::kRelu6);
+                         graph::Activation::kRelu6);
   builder.begin_layer("block");
-  TensorId y = builder.batch_norm(builder.conv2d(x, {.out_channels = 16}), Activation::kRelu6);
+  graph::TensorId y = builder.batch_norm(builder.conv2d(x, {.out_channels = 16}), graph::Activation::kRelu6);
   y = builder.batch_norm(builder.conv2d(y, {.out_channels = 16, .kernel = 3, .padding = 1, .groups = 16}),
-                         Activation::kRelu6);
+                         graph::Activation::kRelu6);
   y = builder.batch_norm(builder.conv2d(y, {.out_channels = 8}));
   x = builder.add(x, y);
   builder.begin_layer("groups");
-  x = builder.unary(builder.conv2d(x, {.out_channels = 12, .groups = 4}), UnaryFunction::kHardSwish);
+  x = builder.unary(builder.conv2d(x, {.out_channels = 12, .groups = 4}), graph::UnaryFunction::kHardSwish);
   classify(builder, x);
 }
 
 // As of 2012: response norms, dropout between dense layers.
-void build_response_norm(GraphBuilder& builder) {
-  TensorId x = images(builder, 9);
+void build_response_norm(graph::GraphBuilder& builder) {
+  graph::TensorId x = images(builder, 9);
   builder.begin_layer("conv1");
   x = builder.relu(builder.conv2d(x, {.out_channels = 10, .kernel = 3, .padding = 1, .bias = true}));
   x = builder.local_response_norm(x, 5, 1e-2F, 0.75F, 1);
@@ -103,12 +104,12 @@ void build_response_norm(GraphBuilder& builder) {
   builder.softmax_cross_entropy(builder.dense(x, kClasses));
 }
 
-void build_recurrent(GraphBuilder& builder) {
+void build_recurrent(graph::GraphBuilder& builder) {
   builder.begin_layer("input");
-  const auto data = builder.inputs(
-      {{"tokens", Content::kTokens, {3, 4}, kVocabulary}, {"next_tokens", Content::kNextTokens, {3, 4}, kVocabulary}});
+  const auto data = builder.inputs({{"tokens", graph::Content::kTokens, {3, 4}, kVocabulary},
+                                    {"next_tokens", graph::Content::kNextTokens, {3, 4}, kVocabulary}});
   builder.begin_layer("embedding");
-  TensorId x = builder.transpose(builder.embedding(data[0], kVocabulary, 8), {1, 0, 2});
+  graph::TensorId x = builder.transpose(builder.embedding(data[0], kVocabulary, 8), {1, 0, 2});
   builder.begin_layer("lstm1");
   x = builder.dropout(builder.lstm(x, 6), 0.25F);
   builder.begin_layer("lstm2");
@@ -118,92 +119,92 @@ void build_recurrent(GraphBuilder& builder) {
 }
 
 // One block of attention with two heads and a feed-forward part, norms first, on [B, S, 8].
-TensorId transformer_block(GraphBuilder& builder, TensorId x, bool causal) {
-  const Shape shape = builder.shape(x);
-  const Shape split = {shape[0], shape[1], 2, shape[2] / 2};
+graph::TensorId transformer_block(graph::GraphBuilder& builder, graph::TensorId x, bool causal) {
+  const graph::Shape shape = builder.shape(x);
+  const graph::Shape split = {shape[0], shape[1], 2, shape[2] / 2};
   builder.begin_layer("attention");
-  const TensorId all = builder.dense(builder.layer_norm(x), 3 * shape[2]);
+  const graph::TensorId all = builder.dense(builder.layer_norm(x), 3 * shape[2]);
   const auto head = [&](std::int64_t part, std::vector<std::int64_t> axes) {
-    const TensorId mine = builder.slice(all, 2, part * shape[2], (part + 1) * shape[2]);
+    const graph::TensorId mine = builder.slice(all, 2, part * shape[2], (part + 1) * shape[2]);
     return builder.transpose(builder.reshape(mine, split), std::move(axes));
   };
-  const TensorId scores = builder.matmul(head(0, {0, 2, 1, 3}), head(1, {0, 2, 3, 1}));
-  TensorId weights = builder.softmax(scores, 1 / std::sqrt(static_cast<float>(split[3])), causal);
+  const graph::TensorId scores = builder.matmul(head(0, {0, 2, 1, 3}), head(1, {0, 2, 3, 1}));
+  graph::TensorId weights = builder.softmax(scores, 1 / std::sqrt(static_cast<float>(split[3])), causal);
   weights = builder.dropout(weights, 0.1F);
-  TensorId y = builder.transpose(builder.matmul(weights, head(2, {0, 2, 1, 3})), {0, 2, 1, 3});
+  graph::TensorId y = builder.transpose(builder.matmul(weights, head(2, {0, 2, 1, 3})), {0, 2, 1, 3});
   x = builder.add(x, builder.dense(builder.reshape(y, shape), shape[2]));
   builder.begin_layer("feed_forward");
   y = builder.gelu(builder.dense(builder.layer_norm(x), 2 * shape[2]));
   return builder.add(x, builder.dropout(builder.dense(y, shape[2]), 0.1F));
 }
 
-TensorId named_normal(GraphBuilder& builder, const std::string& name, Shape shape) {
-  const Init init{.kind = Init::Kind::kNormal, .stddev = 0.3F, .stream = stream_of(name)};
+graph::TensorId named_normal(graph::GraphBuilder& builder, const std::string& name, graph::Shape shape) {
+  const graph::Init init{.kind = graph::Init::Kind::kNormal, .stddev = 0.3F, .stream = stream_of(name)};
   return builder.named_parameter(name, std::move(shape), init);
 }
 
 // The table of the embedding is the last layer's weight too.
-void build_decoder(GraphBuilder& builder) {
+void build_decoder(graph::GraphBuilder& builder) {
   builder.begin_layer("input");
-  const auto data = builder.inputs(
-      {{"tokens", Content::kTokens, {2, 5}, kVocabulary}, {"next_tokens", Content::kNextTokens, {2, 5}, kVocabulary}});
+  const auto data = builder.inputs({{"tokens", graph::Content::kTokens, {2, 5}, kVocabulary},
+                                    {"next_tokens", graph::Content::kNextTokens, {2, 5}, kVocabulary}});
   builder.begin_layer("embedding");
-  const TensorId table = named_normal(builder, "table", {kVocabulary, 8});
-  const TensorId positions = named_normal(builder, "positions", {5, 8});
-  TensorId x = builder.binary(builder.embedding_with(data[0], table), positions, BinaryFunction::kAdd);
+  const graph::TensorId table = named_normal(builder, "table", {kVocabulary, 8});
+  const graph::TensorId positions = named_normal(builder, "positions", {5, 8});
+  graph::TensorId x = builder.binary(builder.embedding_with(data[0], table), positions, graph::BinaryFunction::kAdd);
   x = transformer_block(builder, x, true);
   builder.begin_layer("decoder");
   builder.softmax_cross_entropy(builder.dense_with(builder.layer_norm(x), table), data[1]);
 }
 
-void build_encoder(GraphBuilder& builder) {
+void build_encoder(graph::GraphBuilder& builder) {
   builder.begin_layer("input");
-  const auto data = builder.inputs({{"tokens", Content::kMaskedTokens, {2, 6}, kVocabulary},
-                                    {"segments", Content::kSegments, {2, 6}, 2},
-                                    {"hidden", Content::kHiddenTokens, {2, 6}, kVocabulary}});
+  const auto data = builder.inputs({{"tokens", graph::Content::kMaskedTokens, {2, 6}, kVocabulary},
+                                    {"segments", graph::Content::kSegments, {2, 6}, 2},
+                                    {"hidden", graph::Content::kHiddenTokens, {2, 6}, kVocabulary}});
   builder.begin_layer("embedding");
-  TensorId x = builder.add(builder.embedding(data[0], kVocabulary, 8), builder.embedding(data[1], 2, 8));
+  graph::TensorId x = builder.add(builder.embedding(data[0], kVocabulary, 8), builder.embedding(data[1], 2, 8));
   x = transformer_block(builder, builder.layer_norm(x), false);
   builder.begin_layer("head");
-  x = builder.layer_norm(builder.unary(builder.dense(x, 8), UnaryFunction::kGeluTanh));
+  x = builder.layer_norm(builder.unary(builder.dense(x, 8), graph::UnaryFunction::kGeluTanh));
   builder.softmax_cross_entropy(builder.dense(x, kVocabulary), data[2]);
 }
 
 // A discriminator of two layers with weights of its own, run three times a step.
 class Judge {
  public:
-  explicit Judge(GraphBuilder& builder)
+  explicit Judge(graph::GraphBuilder& builder)
       : builder_(builder),
         conv_(named_normal(builder, "discriminator.conv", {6, 3, 4, 4})),
-        norm_(builder.named_parameter("discriminator.norm", {2, 6}, {.kind = Init::Kind::kScaleShift})),
-        running_(builder.named_parameter("discriminator.running", {2, 6}, {.kind = Init::Kind::kRunningStats},
-                                         Role::kBuffer)),
+        norm_(builder.named_parameter("discriminator.norm", {2, 6}, {.kind = graph::Init::Kind::kScaleShift})),
+        running_(builder.named_parameter("discriminator.running", {2, 6}, {.kind = graph::Init::Kind::kRunningStats},
+                                         graph::Role::kBuffer)),
         dense_(named_normal(builder, "discriminator.dense", {1, 96})) {}
 
-  TensorId operator()(TensorId x, const std::string& layer) {
+  graph::TensorId operator()(graph::TensorId x, const std::string& layer) {
     builder_.begin_layer(layer);
-    x = builder_.add(OpKind::kConv2d, {.window = square_window(4, 2, 1)}, {x, conv_});
-    x = builder_.add(OpKind::kBatchNorm, {.epsilon = 1e-5F, .momentum = 0.1F}, {x, norm_, running_});
-    return builder_.dense_with(builder_.unary(x, UnaryFunction::kLeakyRelu, 0.2F), dense_);
+    x = builder_.add(graph::OpKind::kConv2d, {.window = graph::square_window(4, 2, 1)}, {x, conv_});
+    x = builder_.add(graph::OpKind::kBatchNorm, {.epsilon = 1e-5F, .momentum = 0.1F}, {x, norm_, running_});
+    return builder_.dense_with(builder_.unary(x, graph::UnaryFunction::kLeakyRelu, 0.2F), dense_);
   }
 
  private:
-  GraphBuilder& builder_;
-  TensorId conv_, norm_, running_, dense_;
+  graph::GraphBuilder& builder_;
+  graph::TensorId conv_, norm_, running_, dense_;
 };
 
-void build_adversarial(GraphBuilder& builder) {
+void build_adversarial(graph::GraphBuilder& builder) {
   builder.begin_layer("input");
-  const auto data =
-      builder.inputs({{"images", Content::kImages, {3, 3, 8, 8}, 0}, {"noise", Content::kNoise, {3, 7, 1, 1}, 0}});
+  const auto data = builder.inputs(
+      {{"images", graph::Content::kImages, {3, 3, 8, 8}, 0}, {"noise", graph::Content::kNoise, {3, 7, 1, 1}, 0}});
   Judge judge(builder);
   builder.sigmoid_cross_entropy(judge(data[0], "real"), 0.9F);
   builder.begin_layer("generator.1");
-  TensorId fakes = builder.conv_transpose2d(data[1], {.out_channels = 8, .kernel = 4});
-  fakes = builder.batch_norm(fakes, Activation::kRelu);
+  graph::TensorId fakes = builder.conv_transpose2d(data[1], {.out_channels = 8, .kernel = 4});
+  fakes = builder.batch_norm(fakes, graph::Activation::kRelu);
   builder.begin_layer("generator.2");
   fakes = builder.conv_transpose2d(fakes, {.out_channels = 3, .kernel = 4, .stride = 2, .padding = 1, .bias = true});
-  fakes = builder.unary(fakes, UnaryFunction::kTanh);
+  fakes = builder.unary(fakes, graph::UnaryFunction::kTanh);
   builder.sigmoid_cross_entropy(judge(fakes, "fake"), 0);
   builder.end_stage("discriminator.");
   builder.sigmoid_cross_entropy(judge(fakes, "answer"), 1);
@@ -213,7 +214,7 @@ void build_adversarial(GraphBuilder& builder) {
 }  // namespace
 
 std::vector<SmallNetwork> small_networks() {
-  const std::vector<std::pair<const char*, void (*)(GraphBuilder&)>> builds = {
+  const std::vector<std::pair<const char*, void (*)(graph::GraphBuilder&)>> builds = {
       {"residual", build_residual},
       {"inception", build_inception},
       {"dense_net", build_dense_net},
@@ -226,7 +227,7 @@ std::vector<SmallNetwork> small_networks() {
   };
   std::vector<SmallNetwork> networks;
   for (const auto& [name, build] : builds) {
-    GraphBuilder builder(name);
+    graph::GraphBuilder builder(name);
     build(builder);
     auto graph = builder.finish();
     SLUICE_CHECK(graph.ok(), graph.error().message);
@@ -235,4 +236,4 @@ std::vector<SmallNetwork> small_networks() {
   return networks;
 }
 
-}  // namespace sluice
+}  // namespace sluice::testing

@@ -7,15 +7,15 @@
 
 #include "sluice/graph/graph.hpp"
 
-namespace sluice {
+namespace sluice::testing {
 
 struct SmallNetwork {
   std::string name;
-  Graph forward;
+  graph::Graph forward;
 };
 
 // Residual, inception, densely connected, separable (depthwise, ReLU6), response norm with dropout, recurrent, decoder
 // (tied embedding, causal), encoder (hidden tokens), adversarial (two stages).
 std::vector<SmallNetwork> small_networks();
 
-}  // namespace sluice
+}  // namespace sluice::testing

@@ -10,7 +10,7 @@
 
 namespace sluice::testing {
 
-inline std::vector<std::byte> start_bytes(const Tensor& tensor, TensorId id) {
+inline std::vector<std::byte> start_bytes(const graph::Tensor& tensor, graph::TensorId id) {
   std::vector<std::byte> bytes(static_cast<std::size_t>(tensor.bytes));
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     bytes[i] = static_cast<std::byte>(random_bits(1, static_cast<std::uint64_t>(id), i));

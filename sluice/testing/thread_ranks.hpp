@@ -33,24 +33,24 @@ class ThreadRanks {
     std::barrier<> all;
   };
 
-  class One : public Ranks {
+  class One : public kernels::Ranks {
    public:
     One(ThreadRanks& group, int rank) : group_(group), rank_(rank) {}
     int count() const override { return group_.count_; }
     int rank() const override { return rank_; }
     Bytes bytes_sent() const override { return sent_; }
 
-    Status exchange(Channel channel, std::span<const std::byte> parts, Bytes part_bytes,
+    Status exchange(kernels::Channel channel, std::span<const std::byte> parts, Bytes part_bytes,
                     std::span<std::byte> received) override {
       const auto total = static_cast<Bytes>(parts.size());
-      const Bytes own = bytes_of_part(total, part_bytes, rank_);
+      const Bytes own = kernels::bytes_of_part(total, part_bytes, rank_);
       sent_ += total - own;
       return meet(channel, parts, [&](std::size_t from, std::span<const std::byte> its) {
         if (own > 0) copy(its, part_bytes * rank_, own, received, own * static_cast<Bytes>(from));
       });
     }
 
-    Status gather(Channel channel, std::span<const std::byte> part, Bytes part_bytes,
+    Status gather(kernels::Channel channel, std::span<const std::byte> part, Bytes part_bytes,
                   std::span<std::byte> all) override {
       sent_ += static_cast<Bytes>(part.size()) * (count() - 1);
       return meet(channel, part, [&](std::size_t from, std::span<const std::byte> its) {
@@ -59,7 +59,7 @@ class ThreadRanks {
     }
 
     Status share(std::span<std::byte> bytes) override {
-      return meet(Channel::kBetweenSteps, bytes, [&](std::size_t from, std::span<const std::byte> its) {
+      return meet(kernels::Channel::kBetweenSteps, bytes, [&](std::size_t from, std::span<const std::byte> its) {
         if (from == 0 && rank_ != 0) std::ranges::copy(its, bytes.begin());
       });
     }
@@ -71,7 +71,7 @@ class ThreadRanks {
     }
 
     template <typename Take>
-    Status meet(Channel channel, std::span<const std::byte> own, const Take& take) {
+    Status meet(kernels::Channel channel, std::span<const std::byte> own, const Take& take) {
       Meeting& meeting = *group_.channels_[static_cast<std::size_t>(channel)];
       meeting.shown[static_cast<std::size_t>(rank_)] = own;
       meeting.all.arrive_and_wait();
@@ -86,7 +86,7 @@ class ThreadRanks {
   };
 
   int count_;
-  std::unique_ptr<Meeting> channels_[kChannels];
+  std::unique_ptr<Meeting> channels_[kernels::kChannels];
   std::vector<std::unique_ptr<One>> ranks_;
 };
 

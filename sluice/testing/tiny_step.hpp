@@ -18,17 +18,17 @@
 namespace sluice::testing {
 
 struct TinyStep {
-  enum : TensorId { kW, kX, kM, kN, kLoss };
-  enum : ResidencyIndex { kWDram, kXDram, kXFile, kXDramAgain, kMDram, kNDram, kLossDram };
+  enum : graph::TensorId { kW, kX, kM, kN, kLoss };
+  enum : plan::ResidencyIndex { kWDram, kXDram, kXFile, kXDramAgain, kMDram, kNDram, kLossDram };
   enum : std::size_t { kEvict, kPrefetch };
 
-  Graph graph;
-  Machine machine;
-  Plan plan;
+  graph::Graph graph;
+  memory::Machine machine;
+  plan::Plan plan;
 };
 
-inline TensorId add_tiny_tensor(Graph& graph, const char* name, Role role, Bytes bytes) {
-  Tensor tensor;
+inline graph::TensorId add_tiny_tensor(graph::Graph& graph, const char* name, graph::Role role, Bytes bytes) {
+  graph::Tensor tensor;
   tensor.name = name;
   tensor.role = role;
   tensor.bytes = bytes;
@@ -36,43 +36,44 @@ inline TensorId add_tiny_tensor(Graph& graph, const char* name, Role role, Bytes
   return graph.add_tensor(tensor);
 }
 
-inline void add_tiny_op(Graph& graph, const char* name, std::vector<TensorId> inputs, std::vector<TensorId> outputs) {
-  Op op;
+inline void add_tiny_op(graph::Graph& graph, const char* name, std::vector<graph::TensorId> inputs,
+                        std::vector<graph::TensorId> outputs) {
+  graph::Op op;
   op.name = name;
-  op.kind = OpKind::kAdd;
+  op.kind = graph::OpKind::kAdd;
   op.inputs = std::move(inputs);
   op.outputs = std::move(outputs);
   graph.add_op(op);
 }
 
 // DRAM and a second tier, joined both ways at 1 GB/s without latency.
-inline Machine tiny_machine(TierKind slow = TierKind::kFile) {
-  Machine machine;
+inline memory::Machine tiny_machine(memory::TierKind slow = memory::TierKind::kFile) {
+  memory::Machine machine;
   machine.cpu = "test";
   machine.tiers.resize(2);
   machine.tiers[0].name = "dram";
-  machine.tiers[1].name = slow == TierKind::kFile ? "file" : "slow";
+  machine.tiers[1].name = slow == memory::TierKind::kFile ? "file" : "slow";
   machine.tiers[1].kind = slow;
-  machine.tiers[1].addressable = slow != TierKind::kFile;
-  for (Tier& tier : machine.tiers) tier.capacity = kGiB;
+  machine.tiers[1].addressable = slow != memory::TierKind::kFile;
+  for (memory::Tier& tier : machine.tiers) tier.capacity = kGiB;
   machine.links.resize(2);
   machine.links[0].to = 1;
   machine.links[1].from = 1;
-  for (Link& link : machine.links) link.bandwidth = 1e9;
+  for (memory::Link& link : machine.links) link.bandwidth = 1e9;
   return machine;
 }
 
 inline TinyStep tiny_step() {
   using T = TinyStep;
   TinyStep step;
-  Graph& graph = step.graph;
+  graph::Graph& graph = step.graph;
   graph.name = "tiny";
   graph.layers = {"all"};
-  add_tiny_tensor(graph, "w", Role::kParameter, 4096);
-  add_tiny_tensor(graph, "x", Role::kActivation, 8000);
-  add_tiny_tensor(graph, "m", Role::kActivation, 4096);
-  add_tiny_tensor(graph, "n", Role::kActivation, 4096);
-  add_tiny_tensor(graph, "loss", Role::kOutput, 4);
+  add_tiny_tensor(graph, "w", graph::Role::kParameter, 4096);
+  add_tiny_tensor(graph, "x", graph::Role::kActivation, 8000);
+  add_tiny_tensor(graph, "m", graph::Role::kActivation, 4096);
+  add_tiny_tensor(graph, "n", graph::Role::kActivation, 4096);
+  add_tiny_tensor(graph, "loss", graph::Role::kOutput, 4);
   add_tiny_op(graph, "make", {T::kW}, {T::kX});
   add_tiny_op(graph, "first", {}, {T::kM});
   add_tiny_op(graph, "second", {T::kM}, {T::kN});
@@ -80,7 +81,7 @@ inline TinyStep tiny_step() {
   add_tiny_op(graph, "update", {T::kW, T::kX}, {T::kW});
   step.machine = tiny_machine();
 
-  Plan& plan = step.plan;
+  plan::Plan& plan = step.plan;
   plan.graph_name = graph.name;
   plan.graph_fingerprint = graph.fingerprint();
   plan.machine_fingerprint = step.machine.fingerprint();
@@ -97,11 +98,12 @@ inline TinyStep tiny_step() {
 }
 
 // Times of its ops; cold, and by other kernels, the same.
-inline Profile tiny_profile() {
-  Profile profile;
+inline profile::Profile tiny_profile() {
+  profile::Profile profile;
   profile.op_seconds = {4e-6, 3e-6, 2e-6, 5e-6, 1e-6};
   profile.cold_seconds = profile.op_seconds;
-  profile.choices.emplace(OpChoice{1, 0}, std::make_shared<const OpTimes>(OpTimes{profile.op_seconds, {}}));
+  profile.choices.emplace(graph::OpChoice{1, 0},
+                          std::make_shared<const profile::OpTimes>(profile::OpTimes{profile.op_seconds, {}}));
   return profile;
 }
 

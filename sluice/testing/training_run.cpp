@@ -6,7 +6,7 @@
 
 #include "sluice/testing/wave_input.hpp"
 
-namespace sluice {
+namespace sluice::testing {
 namespace {
 
 constexpr double kSmallest = 1e-5;  // of an element
@@ -23,28 +23,29 @@ double distance(const std::vector<float>& actual, const std::vector<float>& expe
 
 }  // namespace
 
-std::unique_ptr<CompiledGraph> compiled(const std::unique_ptr<Backend>& backend, const Graph& graph, int threads) {
+std::unique_ptr<kernels::CompiledGraph> compiled(const std::unique_ptr<kernels::Backend>& backend,
+                                                 const graph::Graph& graph, int threads) {
   auto result = backend->compile(graph, threads);
   SLUICE_CHECK(result.ok(), result.error().message);
   return std::move(*result);
 }
 
-NamedValues trained(CompiledGraph& graph, const TrainingRun& run) {
+NamedValues trained(kernels::CompiledGraph& graph, const TrainingRun& run) {
   GraphRunner runner(graph);
   runner.initialise(run.seed);
   WaveInput input(graph.graph());
   NamedValues values;
   const auto keep = [&](const std::string& prefix, const auto& wanted) {
-    for (TensorId id = 0; id < graph.graph().tensor_count(); ++id) {
-      const Tensor& tensor = graph.graph().tensor(id);
+    for (graph::TensorId id = 0; id < graph.graph().tensor_count(); ++id) {
+      const graph::Tensor& tensor = graph.graph().tensor(id);
       if (wanted(tensor.role)) values[prefix + tensor.name] = runner.plain(id);
     }
   };
   for (int step = 0; step < run.steps; ++step) {
     runner.run_step({.step = step, .learning_rate = run.learning_rate, .input = &input, .seed = run.seed});
-    keep(fmt::format("step {}: ", step), [](Role role) { return role == Role::kOutput; });
+    keep(fmt::format("step {}: ", step), [](graph::Role role) { return role == graph::Role::kOutput; });
   }
-  keep("", is_persistent);
+  keep("", graph::is_persistent);
   return values;
 }
 
@@ -63,4 +64,4 @@ std::string farthest(const NamedValues& actual, const NamedValues& expected, dou
   return worst;
 }
 
-}  // namespace sluice
+}  // namespace sluice::testing

@@ -10,10 +10,11 @@
 
 #include "sluice/testing/op_cases/op_cases.hpp"
 
-namespace sluice {
+namespace sluice::testing {
 
 // Throws (SLUICE_CHECK) with the backend's words where it refuses.
-std::unique_ptr<CompiledGraph> compiled(const std::unique_ptr<Backend>& backend, const Graph& graph, int threads = 2);
+std::unique_ptr<kernels::CompiledGraph> compiled(const std::unique_ptr<kernels::Backend>& backend,
+                                                 const graph::Graph& graph, int threads = 2);
 
 struct TrainingRun {
   int steps = 2;
@@ -23,10 +24,10 @@ struct TrainingRun {
 
 // Every loss of every step ("step 0: loss", ...) and every parameter and state after the last, by name. The step's data
 // are waves (wave_input.hpp).
-NamedValues trained(CompiledGraph& graph, const TrainingRun& run = {});
+NamedValues trained(kernels::CompiledGraph& graph, const TrainingRun& run = {});
 
 // The tensor of `expected` that `actual` is farthest from, when that is more than `tolerance` of its length as a vector
 // (counted as 1e-5 an element where it is less: gradients that are zero but for rounding); "" when all are near.
 std::string farthest(const NamedValues& actual, const NamedValues& expected, double tolerance);
 
-}  // namespace sluice
+}  // namespace sluice::testing

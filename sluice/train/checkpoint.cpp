@@ -17,7 +17,7 @@
 #include "sluice/base/json_reader.hpp"
 #include "sluice/graph/rewrite/delay_updates.hpp"
 
-namespace sluice {
+namespace sluice::train {
 namespace {
 
 constexpr std::string_view kMagic = "SLUICECK";
@@ -46,16 +46,17 @@ class HashedFile {
 };
 
 // Of a run, or of what the run without delayed updates has of it.
-std::vector<TensorId> kept_tensors(const Graph& graph, bool undelayed) {
-  std::vector<TensorId> kept = persistent_tensors(graph);
-  if (undelayed) std::erase_if(kept, [&](TensorId id) { return is_in_flight(graph.tensor(id)); });
+std::vector<graph::TensorId> kept_tensors(const graph::Graph& graph, bool undelayed) {
+  std::vector<graph::TensorId> kept = persistent_tensors(graph);
+  if (undelayed) std::erase_if(kept, [&](graph::TensorId id) { return graph::is_in_flight(graph.tensor(id)); });
   return kept;
 }
 
-nlohmann::json tensor_list(const Graph& graph, bool undelayed = false) {
+nlohmann::json tensor_list(const graph::Graph& graph, bool undelayed = false) {
   nlohmann::json tensors = nlohmann::json::array();
-  for (const TensorId id : kept_tensors(graph, undelayed)) {
-    tensors.push_back({{"name", graph.tensor(id).name}, {"elements", element_count(whole_shape(graph.tensor(id)))}});
+  for (const graph::TensorId id : kept_tensors(graph, undelayed)) {
+    tensors.push_back(
+        {{"name", graph.tensor(id).name}, {"elements", graph::element_count(whole_shape(graph.tensor(id)))}});
   }
   return tensors;
 }
@@ -150,7 +151,7 @@ bool is_of_undelayed(const OpenCheckpoint& opened, const CheckpointIdentity& ide
 }
 
 Status check_identity(const OpenCheckpoint& opened, const std::filesystem::path& path, CheckpointIdentity identity,
-                      const Graph& graph) {
+                      const graph::Graph& graph) {
   const bool undelayed = is_of_undelayed(opened, identity);
   if (undelayed) {
     identity.settings = identity.undelayed->settings;
@@ -171,7 +172,7 @@ Status check_identity(const OpenCheckpoint& opened, const std::filesystem::path&
 
 // The first rank writes what all of them read.
 Status read_along(ParameterAccess& access) {
-  for (const TensorId tensor : persistent_tensors(access.graph())) SLUICE_RETURN_IF_ERROR(access.read(tensor));
+  for (const graph::TensorId tensor : persistent_tensors(access.graph())) SLUICE_RETURN_IF_ERROR(access.read(tensor));
   return {};
 }
 
@@ -196,7 +197,7 @@ Status write_checkpoint(const std::filesystem::path& path, const CheckpointIdent
   SLUICE_RETURN_IF_ERROR(file.write(kMagic));
   SLUICE_RETURN_IF_ERROR(file.write(std::as_bytes(std::span(&length, 1))));
   SLUICE_RETURN_IF_ERROR(file.write(text));
-  for (const TensorId tensor : persistent_tensors(access.graph())) {
+  for (const graph::TensorId tensor : persistent_tensors(access.graph())) {
     SLUICE_ASSIGN(const std::span<const float> values, access.read(tensor));
     SLUICE_RETURN_IF_ERROR(file.write(std::as_bytes(values)));
   }
@@ -211,7 +212,7 @@ Result<std::int64_t> read_checkpoint(const std::filesystem::path& path, const Ch
   SLUICE_RETURN_IF_ERROR(check_identity(opened, path, identity, access.graph()));
   SLUICE_ASSIGN(const std::int64_t next_step, next_step_of(opened, path));
   opened.file.seekg(opened.values_at);
-  for (const TensorId tensor : kept_tensors(access.graph(), is_of_undelayed(opened, identity))) {
+  for (const graph::TensorId tensor : kept_tensors(access.graph(), is_of_undelayed(opened, identity))) {
     const std::span<float> values = access.stage(tensor);
     SLUICE_RETURN_IF_ERROR(
         read_exactly(opened.file, path, reinterpret_cast<char*>(values.data()), values.size_bytes()));
@@ -220,4 +221,4 @@ Result<std::int64_t> read_checkpoint(const std::filesystem::path& path, const Ch
   return next_step;
 }
 
-}  // namespace sluice
+}  // namespace sluice::train

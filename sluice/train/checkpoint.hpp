@@ -23,7 +23,7 @@
 #include "sluice/train/parameters.hpp"
 #include "sluice/train/workload.hpp"
 
-namespace sluice {
+namespace sluice::train {
 
 inline constexpr int kCheckpointVersion = 2;
 
@@ -46,4 +46,4 @@ Status write_checkpoint(const std::filesystem::path& path, const CheckpointIdent
 Result<std::int64_t> read_checkpoint(const std::filesystem::path& path, const CheckpointIdentity& identity,
                                      ParameterAccess& access);
 
-}  // namespace sluice
+}  // namespace sluice::train

@@ -11,7 +11,7 @@
 #include "sluice/testing/stored_tensors.hpp"
 #include "sluice/train/parked_tensors.hpp"
 
-namespace sluice {
+namespace sluice::train {
 namespace {
 
 using ::testing::HasSubstr;
@@ -19,14 +19,17 @@ using testing::MapExecutor;
 using testing::ReversingGraph;
 using testing::tensor_of;
 
-Graph small_graph() {
-  Graph graph;
-  graph.add_tensor(tensor_of("w", {2, 3}, Role::kParameter, {Init::Kind::kNormal, 0.5F, 7, 0}));
-  graph.add_tensor(tensor_of("activation", {9}, Role::kActivation));
-  graph.add_tensor(tensor_of("w.tail", {2}, Role::kParameter, {Init::Kind::kNormal, 0.5F, 7, 4}));
-  graph.add_tensor(tensor_of("bn", {2, 2}, Role::kParameter, {Init::Kind::kScaleShift, 0, 0, 0}));
-  graph.add_tensor(tensor_of("running", {2, 2}, Role::kBuffer, {Init::Kind::kRunningStats, 0, 0, 0}));
-  graph.add_tensor(tensor_of("v", {2, 3}, Role::kOptimizerState));
+graph::Graph small_graph() {
+  graph::Graph graph;
+  graph.add_tensor(testing::tensor_of("w", {2, 3}, graph::Role::kParameter, {graph::Init::Kind::kNormal, 0.5F, 7, 0}));
+  graph.add_tensor(testing::tensor_of("activation", {9}, graph::Role::kActivation));
+  graph.add_tensor(
+      testing::tensor_of("w.tail", {2}, graph::Role::kParameter, {graph::Init::Kind::kNormal, 0.5F, 7, 4}));
+  graph.add_tensor(
+      testing::tensor_of("bn", {2, 2}, graph::Role::kParameter, {graph::Init::Kind::kScaleShift, 0, 0, 0}));
+  graph.add_tensor(
+      testing::tensor_of("running", {2, 2}, graph::Role::kBuffer, {graph::Init::Kind::kRunningStats, 0, 0, 0}));
+  graph.add_tensor(testing::tensor_of("v", {2, 3}, graph::Role::kOptimizerState));
   return graph;
 }
 
@@ -39,7 +42,7 @@ class CheckpointTest : public ::testing::Test {
   }
   ~CheckpointTest() override { std::filesystem::remove(path_); }
 
-  std::vector<float> values(TensorId tensor) {
+  std::vector<float> values(graph::TensorId tensor) {
     const auto read = access_.read(tensor);
     EXPECT_TRUE(read.ok());
     return {read->begin(), read->end()};
@@ -51,7 +54,7 @@ class CheckpointTest : public ::testing::Test {
   }
   // The error of reading into a fresh executor, which must not have been touched.
   Error read_error(const CheckpointIdentity& identity) {
-    MapExecutor executor;
+    testing::MapExecutor executor;
     ParameterAccess access(compiled_, executor);
     const auto step = read_checkpoint(path_, identity, access);
     EXPECT_FALSE(step.ok());
@@ -60,8 +63,8 @@ class CheckpointTest : public ::testing::Test {
   }
   std::string read_error() { return read_error(identity_).message; }
 
-  ReversingGraph compiled_;
-  MapExecutor executor_;
+  testing::ReversingGraph compiled_;
+  testing::MapExecutor executor_;
   ParameterAccess access_;
   std::filesystem::path path_;
   CheckpointIdentity identity_{"resnet20", "sgd, fp32", "f00d", 8, 11, "synthetic"};
@@ -78,7 +81,7 @@ TEST_F(CheckpointTest, InitialValuesFollowTheirSpecification) {
 }
 
 // What came with a model: element i of a parameter called "given" is 100 + i.
-class CountingValues : public GivenValues {
+class CountingValues : public graph::GivenValues {
  public:
   Status read(const std::string& source, std::int64_t first_element, std::span<float> values) const override {
     if (source != "given") return Error{ErrorCode::kBadInput, "no values for " + source};
@@ -88,27 +91,27 @@ class CountingValues : public GivenValues {
 };
 
 TEST(InitialValuesTest, UniformAndGivenOnesAreSlicesOfTheWhole) {
-  Graph graph;
-  const Init uniform{.kind = Init::Kind::kUniform, .stddev = 0.25F, .stream = 9};
-  Init tail = uniform;
+  graph::Graph graph;
+  const graph::Init uniform{.kind = graph::Init::Kind::kUniform, .stddev = 0.25F, .stream = 9};
+  graph::Init tail = uniform;
   tail.first_element = 60;
-  graph.add_tensor(tensor_of("u", {100}, Role::kParameter, uniform));
-  graph.add_tensor(tensor_of("u.tail", {40}, Role::kParameter, tail));
+  graph.add_tensor(testing::tensor_of("u", {100}, graph::Role::kParameter, uniform));
+  graph.add_tensor(testing::tensor_of("u.tail", {40}, graph::Role::kParameter, tail));
   for (const auto& [begin, first_element] : {std::pair(2, 6), std::pair(0, 0)}) {
-    const Init part{.kind = Init::Kind::kGiven, .first_element = first_element, .source = "given"};
-    Tensor slice = tensor_of("g", {2, 3}, Role::kParameter, part);
-    cut_rows(slice, {begin, begin + 2});
+    const graph::Init part{.kind = graph::Init::Kind::kGiven, .first_element = first_element, .source = "given"};
+    graph::Tensor slice = testing::tensor_of("g", {2, 3}, graph::Role::kParameter, part);
+    graph::cut_rows(slice, {begin, begin + 2});
     graph.add_tensor(slice);
   }
-  graph.add_tensor(tensor_of("g[4:6]", {2, 3}, Role::kParameter));  // whole: the model calls it so
-  graph.add_tensor(tensor_of("m", {100}, Role::kParameter));
-  Tensor master = tensor_of("m.master", {100}, Role::kOptimizerState, uniform);
+  graph.add_tensor(testing::tensor_of("g[4:6]", {2, 3}, graph::Role::kParameter));  // whole: the model calls it so
+  graph.add_tensor(testing::tensor_of("m", {100}, graph::Role::kParameter));
+  graph::Tensor master = testing::tensor_of("m.master", {100}, graph::Role::kOptimizerState, uniform);
   master.parameter = "m";
-  master.slot = kMaster;
+  master.slot = graph::kMaster;
   graph.add_tensor(master);
   EXPECT_TRUE(needs_given_values(graph));
-  ReversingGraph compiled(graph);
-  MapExecutor executor;
+  testing::ReversingGraph compiled(graph);
+  testing::MapExecutor executor;
   ParameterAccess access(compiled, executor);
   const CountingValues given;
   ASSERT_TRUE(initialise_parameters(access, 5, &given).ok());
@@ -136,9 +139,9 @@ TEST_F(CheckpointTest, ParkedTensorsComeBackByName) {
   ASSERT_NE(hash(), before);
   ASSERT_TRUE(parked->restore(access_).ok());
   EXPECT_EQ(hash(), before);
-  Graph other;
-  other.add_tensor(tensor_of("w", {3, 3}, Role::kParameter));
-  ReversingGraph compiled(other);
+  graph::Graph other;
+  other.add_tensor(testing::tensor_of("w", {3, 3}, graph::Role::kParameter));
+  testing::ReversingGraph compiled(other);
   ParameterAccess access(compiled, executor_);
   const Status status = parked->restore(access);
   ASSERT_FALSE(status.ok());
@@ -237,4 +240,4 @@ TEST_F(CheckpointTest, FullDiskIsOutOfSpace) {
 TEST_F(CheckpointTest, MissingFileIsNamed) { EXPECT_THAT(read_error(), HasSubstr("No such file")); }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::train

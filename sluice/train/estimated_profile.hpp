@@ -5,8 +5,8 @@
 
 #include "sluice/profile/profile.hpp"
 
-namespace sluice {
+namespace sluice::train {
 
-Profile estimated_profile(const Graph& graph, const Machine& machine);
+profile::Profile estimated_profile(const graph::Graph& graph, const memory::Machine& machine);
 
-}  // namespace sluice
+}  // namespace sluice::train

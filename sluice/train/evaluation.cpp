@@ -14,13 +14,13 @@
 #include "sluice/program/program.hpp"
 #include "sluice/train/estimated_profile.hpp"
 
-namespace sluice {
+namespace sluice::train {
 namespace {
 
 // Keeps a copy of the labels on their way into the step.
-class LabelKeeper : public InputSource {
+class LabelKeeper : public kernels::InputSource {
  public:
-  LabelKeeper(InputSource& source, std::size_t index) : source_(source), index_(index) {}
+  LabelKeeper(kernels::InputSource& source, std::size_t index) : source_(source), index_(index) {}
 
   Status fill(std::int64_t step, std::span<const std::span<std::byte>> tensors) override {
     SLUICE_RETURN_IF_ERROR(source_.fill(step, tensors));
@@ -33,7 +33,7 @@ class LabelKeeper : public InputSource {
   const std::vector<std::int32_t>& labels() const { return labels_; }
 
  private:
-  InputSource& source_;
+  kernels::InputSource& source_;
   std::size_t index_;
   std::vector<std::int32_t> labels_;
 };
@@ -42,8 +42,8 @@ class LabelKeeper : public InputSource {
 
 // The loss whose predictions are judged.
 struct Evaluator::Head {
-  TensorId loss = 0;
-  TensorId probabilities = 0;
+  graph::TensorId loss = 0;
+  graph::TensorId probabilities = 0;
   std::size_t labels = 0;  // index among the input op's tensors
   bool images = false;     // their labels, not tokens
 };
@@ -51,21 +51,21 @@ struct Evaluator::Head {
 namespace {
 
 // The last cross-entropy of the graph: earlier ones are of auxiliary classifiers.
-Result<const Op*> find_loss(const Graph& graph) {
+Result<const graph::Op*> find_loss(const graph::Graph& graph) {
   const auto found = std::find_if(graph.ops().rbegin(), graph.ops().rend(),
-                                  [](const Op& op) { return op.kind == OpKind::kSoftmaxCrossEntropy; });
+                                  [](const graph::Op& op) { return op.kind == graph::OpKind::kSoftmaxCrossEntropy; });
   if (found != graph.ops().rend()) return &*found;
   return Error{ErrorCode::kBadInput,
                fmt::format("{} predicts no classes, so there is no accuracy or perplexity to measure", graph.name)};
 }
 
-std::size_t position_of(std::span<const InputTensor> tensors, const std::string& name) {
-  const auto found = std::ranges::find(tensors, name, &InputTensor::name);
+std::size_t position_of(std::span<const data::InputTensor> tensors, const std::string& name) {
+  const auto found = std::ranges::find(tensors, name, &data::InputTensor::name);
   SLUICE_CHECK(found != tensors.end(), "labels are an input of the step: " + name);
   return static_cast<std::size_t>(found - tensors.begin());
 }
 
-Result<std::vector<float>> read_values(CompiledGraph& compiled, Executor& executor, TensorId id) {
+Result<std::vector<float>> read_values(kernels::CompiledGraph& compiled, exec::Executor& executor, graph::TensorId id) {
   ParameterAccess access(compiled, executor);
   SLUICE_ASSIGN(const std::span<const float> values, access.read(id));
   return std::vector<float>(values.begin(), values.end());
@@ -86,49 +86,52 @@ std::string describe(const ValidationResult& result) {
 
 Result<std::unique_ptr<Evaluator>> Evaluator::create(const Workload& workload, const std::string& data,
                                                      std::uint64_t seed) {
-  if (!has_validation_split(data)) {
+  if (!data::has_validation_split(data)) {
     return Error{ErrorCode::kBadInput, fmt::format("--data {} has no validation split", data)};
   }
   std::unique_ptr<Evaluator> evaluator(new Evaluator());
   evaluator->seed_ = seed;
   SLUICE_RETURN_IF_ERROR(find_loss(workload.graph()));
-  const Graph logical =
-      prepare_evaluation_graph(workload.forward, workload.options.precision, workload.options.finer_slices);
-  SLUICE_ASSIGN(evaluator->compiled_, compile_for(logical, {{workload.options.threads, workload.options.backend}}));
-  const Graph& graph = evaluator->compiled_->graph();
-  const std::vector<InputTensor> inputs = input_tensors(graph);
-  SLUICE_ASSIGN(evaluator->source_, open_data_source(data, inputs, seed, Split::kValidation));
-  SLUICE_ASSIGN(const Op* loss, find_loss(graph));
+  const graph::Graph logical =
+      graph::prepare_evaluation_graph(workload.forward, workload.options.precision, workload.options.finer_slices);
+  SLUICE_ASSIGN(evaluator->compiled_,
+                kernels::compile_for(logical, {{workload.options.threads, workload.options.backend}}));
+  const graph::Graph& graph = evaluator->compiled_->graph();
+  const std::vector<data::InputTensor> inputs = data::input_tensors(graph);
+  SLUICE_ASSIGN(evaluator->source_, data::open_data_source(data, inputs, seed, data::Split::kValidation));
+  SLUICE_ASSIGN(const graph::Op* loss, find_loss(graph));
   const std::size_t labels = position_of(inputs, graph.tensor(loss->inputs.at(1)).name);
   evaluator->head_ = std::make_shared<Head>(
-      Head{loss->outputs.at(0), loss->outputs.at(1), labels, inputs[labels].content == Content::kLabels});
+      Head{loss->outputs.at(0), loss->outputs.at(1), labels, inputs[labels].content == graph::Content::kLabels});
   return evaluator;
 }
 
 std::int64_t Evaluator::batch_count() const {
-  const std::int64_t batch = batch_size(compiled_->graph());
+  const std::int64_t batch = data::batch_size(compiled_->graph());
   const std::int64_t samples = source_->sample_count();
   return head_->images ? (samples + batch - 1) / batch : std::max<std::int64_t>(1, samples / batch);
 }
 
-Result<Plan> Evaluator::plan(const Machine& machine, const Plan& training) const {
-  const Graph& graph = compiled_->graph();
-  const Profile profile = estimated_profile(graph, machine);
-  const PlanRequest request{graph, profile, machine, training.budgets};
-  if (fast_only_bytes(graph) <= training.budgets[kFastTier]) return make_plan(kBaselinePlanner, request);
-  if (find_planner(training.planner) != nullptr && training.planner != kBaselinePlanner) {
-    Result<Plan> plan = make_plan(training.planner, request);
+Result<plan::Plan> Evaluator::plan(const memory::Machine& machine, const plan::Plan& training) const {
+  const graph::Graph& graph = compiled_->graph();
+  const profile::Profile profile = estimated_profile(graph, machine);
+  const planners::PlanRequest request{graph, profile, machine, training.budgets};
+  if (planners::fast_only_bytes(graph) <= training.budgets[memory::kFastTier])
+    return planners::make_plan(planners::kBaselinePlanner, request);
+  if (planners::find_planner(training.planner) != nullptr && training.planner != planners::kBaselinePlanner) {
+    Result<plan::Plan> plan = planners::make_plan(training.planner, request);
     if (plan.ok() && plan->schedule.empty()) return plan;  // what is evaluated runs in its own order
   }
-  return make_plan("on-demand", request);
+  return planners::make_plan("on-demand", request);
 }
 
-Result<ValidationResult> Evaluator::run(const Machine& machine, const Plan& training, const ParkedTensors& parameters,
-                                        std::int64_t batches) {
-  const Graph& graph = compiled_->graph();
-  SLUICE_ASSIGN(const Plan chosen, plan(machine, training));
-  SLUICE_ASSIGN(const auto executor,
-                Executor::create(*compiled_, machine, lower_plan(graph, machine, chosen).value(), chosen.budgets));
+Result<ValidationResult> Evaluator::run(const memory::Machine& machine, const plan::Plan& training,
+                                        const ParkedTensors& parameters, std::int64_t batches) {
+  const graph::Graph& graph = compiled_->graph();
+  SLUICE_ASSIGN(const plan::Plan chosen, plan(machine, training));
+  SLUICE_ASSIGN(
+      const auto executor,
+      exec::Executor::create(*compiled_, machine, program::lower_plan(graph, machine, chosen).value(), chosen.budgets));
   {
     ParameterAccess access(*compiled_, *executor);
     SLUICE_RETURN_IF_ERROR(parameters.restore(access));
@@ -146,7 +149,7 @@ Result<ValidationResult> Evaluator::run(const Machine& machine, const Plan& trai
 }
 
 // Sums go into `result`; run() divides them.
-Status Evaluator::add_batch(Executor& executor, std::int64_t batch, std::span<const std::int32_t> labels,
+Status Evaluator::add_batch(exec::Executor& executor, std::int64_t batch, std::span<const std::int32_t> labels,
                             ValidationResult& result) {
   if (head_->images) return add_images(executor, batch, labels, result);
   SLUICE_ASSIGN(const std::vector<float> loss, read_values(*compiled_, executor, head_->loss));
@@ -156,11 +159,11 @@ Status Evaluator::add_batch(Executor& executor, std::int64_t batch, std::span<co
   return {};
 }
 
-Status Evaluator::add_images(Executor& executor, std::int64_t batch, std::span<const std::int32_t> labels,
+Status Evaluator::add_images(exec::Executor& executor, std::int64_t batch, std::span<const std::int32_t> labels,
                              ValidationResult& result) {
   SLUICE_ASSIGN(const std::vector<float> probabilities, read_values(*compiled_, executor, head_->probabilities));
   const std::size_t classes = probabilities.size() / labels.size();
-  const std::int64_t samples = batch_size(compiled_->graph());
+  const std::int64_t samples = data::batch_size(compiled_->graph());
   const std::int64_t new_samples =
       std::min(samples, source_->sample_count() - batch * samples);  // the last one wraps around
   result.per_image = static_cast<std::int64_t>(labels.size()) / samples;
@@ -177,4 +180,4 @@ Status Evaluator::add_images(Executor& executor, std::int64_t batch, std::span<c
   return {};
 }
 
-}  // namespace sluice
+}  // namespace sluice::train

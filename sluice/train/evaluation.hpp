@@ -17,7 +17,7 @@
 #include "sluice/train/parked_tensors.hpp"
 #include "sluice/train/workload.hpp"
 
-namespace sluice {
+namespace sluice::train {
 
 struct ValidationResult {
   std::int64_t batches = 0;
@@ -40,24 +40,24 @@ class Evaluator {
                                                    std::uint64_t seed);
 
   // Runs the first `batches` batches of the split (0: all), with an executor of its own, which is gone afterwards.
-  Result<ValidationResult> run(const Machine& machine, const Plan& training, const ParkedTensors& parameters,
-                               std::int64_t batches);
+  Result<ValidationResult> run(const memory::Machine& machine, const plan::Plan& training,
+                               const ParkedTensors& parameters, std::int64_t batches);
 
   std::int64_t batch_count() const;  // of the whole split
 
  private:
   struct Head;
   Evaluator() = default;
-  Result<Plan> plan(const Machine& machine, const Plan& training) const;
-  Status add_batch(Executor& executor, std::int64_t batch, std::span<const std::int32_t> labels,
+  Result<plan::Plan> plan(const memory::Machine& machine, const plan::Plan& training) const;
+  Status add_batch(exec::Executor& executor, std::int64_t batch, std::span<const std::int32_t> labels,
                    ValidationResult& result);
-  Status add_images(Executor& executor, std::int64_t batch, std::span<const std::int32_t> labels,
+  Status add_images(exec::Executor& executor, std::int64_t batch, std::span<const std::int32_t> labels,
                     ValidationResult& result);
 
-  std::unique_ptr<CompiledGraph> compiled_;
-  std::unique_ptr<BatchSource> source_;
+  std::unique_ptr<kernels::CompiledGraph> compiled_;
+  std::unique_ptr<data::BatchSource> source_;
   std::shared_ptr<const Head> head_;
   std::uint64_t seed_ = 0;
 };
 
-}  // namespace sluice
+}  // namespace sluice::train

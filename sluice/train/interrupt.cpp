@@ -1,6 +1,6 @@
 #include "sluice/train/interrupt.hpp"
 
-namespace sluice {
+namespace sluice::train {
 namespace {
 
 volatile std::sig_atomic_t signal_seen = 0;
@@ -25,4 +25,4 @@ InterruptGuard::~InterruptGuard() {
 
 bool InterruptGuard::interrupted() const { return signal_seen != 0; }
 
-}  // namespace sluice
+}  // namespace sluice::train

@@ -4,7 +4,7 @@
 
 #include <csignal>
 
-namespace sluice {
+namespace sluice::train {
 
 class InterruptGuard {
  public:
@@ -20,4 +20,4 @@ class InterruptGuard {
   struct sigaction previous_term_ {};
 };
 
-}  // namespace sluice
+}  // namespace sluice::train

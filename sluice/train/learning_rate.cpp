@@ -8,7 +8,7 @@
 
 #include "sluice/base/parse.hpp"
 
-namespace sluice {
+namespace sluice::train {
 namespace {
 
 // Splits off what stands before the first `separator`; the rest stays in `text`.
@@ -86,4 +86,4 @@ Result<LearningRateSchedule> parse_learning_rate_schedule(std::string_view text)
   return bad_schedule(text, "not a known schedule");
 }
 
-}  // namespace sluice
+}  // namespace sluice::train

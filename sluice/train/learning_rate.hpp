@@ -16,7 +16,7 @@
 
 #include "sluice/base/result.hpp"
 
-namespace sluice {
+namespace sluice::train {
 
 struct LearningRateSchedule {
   enum class Decay { kConstant, kStep, kCosine } decay = Decay::kConstant;
@@ -30,4 +30,4 @@ struct LearningRateSchedule {
 
 Result<LearningRateSchedule> parse_learning_rate_schedule(std::string_view text);
 
-}  // namespace sluice
+}  // namespace sluice::train

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sluice {
+namespace sluice::train {
 namespace {
 
 LearningRateSchedule parsed(std::string_view text) {
@@ -49,4 +49,4 @@ TEST(LearningRateTest, RejectsWhatItDoesNotUnderstand) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::train

@@ -5,13 +5,14 @@
 #include <algorithm>
 #include <array>
 
-namespace sluice {
+namespace sluice::train {
 namespace {
 
-constexpr std::array kLosses{OnnxLoss::kAuto, OnnxLoss::kCrossEntropy, OnnxLoss::kNextToken, OnnxLoss::kMaskedToken};
+constexpr std::array kLosses{onnx::OnnxLoss::kAuto, onnx::OnnxLoss::kCrossEntropy, onnx::OnnxLoss::kNextToken,
+                             onnx::OnnxLoss::kMaskedToken};
 
 Status check_shape(const WorkloadOptions& options) {
-  const ModelOptions& shape = options.shape;
+  const models::ModelOptions& shape = options.shape;
   const bool others =
       shape.image_size != 0 || shape.classes != 0 || shape.width != 0 || shape.depth != 0 || shape.dropout >= 0;
   if (!others) return {};
@@ -21,7 +22,7 @@ Status check_shape(const WorkloadOptions& options) {
                            options.onnx.string())};
 }
 
-OnnxOptions onnx_options(const WorkloadOptions& options) {
+onnx::OnnxOptions onnx_options(const WorkloadOptions& options) {
   return {.batch = options.shape.batch, .sequence = options.shape.sequence, .loss = options.onnx_loss};
 }
 
@@ -29,37 +30,37 @@ OnnxOptions onnx_options(const WorkloadOptions& options) {
 
 Result<ForwardModel> read_onnx_workload(const WorkloadOptions& options) {
   SLUICE_RETURN_IF_ERROR(check_shape(options));
-  SLUICE_ASSIGN(OnnxModel model, import_onnx(options.onnx, onnx_options(options)));
+  SLUICE_ASSIGN(onnx::OnnxModel model, onnx::import_onnx(options.onnx, onnx_options(options)));
   return ForwardModel{std::move(model.forward), std::move(model.values), std::move(model.notes)};
 }
 
 Status write_onnx_workload(const WorkloadOptions& options, const std::filesystem::path& target,
                            ParameterAccess& access) {
-  return export_onnx(
+  return onnx::export_onnx(
       options.onnx, target, [&](const std::string& name) { return read_whole(access, {name}); }, onnx_options(options));
 }
 
-std::string_view to_string(OnnxLoss loss) {
+std::string_view to_string(onnx::OnnxLoss loss) {
   switch (loss) {
-    case OnnxLoss::kAuto:
+    case onnx::OnnxLoss::kAuto:
       return "auto";
-    case OnnxLoss::kCrossEntropy:
+    case onnx::OnnxLoss::kCrossEntropy:
       return "cross-entropy";
-    case OnnxLoss::kNextToken:
+    case onnx::OnnxLoss::kNextToken:
       return "next-token";
-    case OnnxLoss::kMaskedToken:
+    case onnx::OnnxLoss::kMaskedToken:
       return "masked-token";
-    case OnnxLoss::kFirstOutput:
+    case onnx::OnnxLoss::kFirstOutput:
       return "first-output";
   }
   return "";
 }
 
-Result<OnnxLoss> parse_onnx_loss(std::string_view text) {
-  const auto found = std::ranges::find(kLosses, text, [](OnnxLoss each) { return to_string(each); });
+Result<onnx::OnnxLoss> parse_onnx_loss(std::string_view text) {
+  const auto found = std::ranges::find(kLosses, text, [](onnx::OnnxLoss each) { return to_string(each); });
   if (found != kLosses.end()) return *found;
   return Error{ErrorCode::kBadInput,
                fmt::format("unknown loss '{}'; write auto, cross-entropy, next-token or masked-token", text)};
 }
 
-}  // namespace sluice
+}  // namespace sluice::train

@@ -7,7 +7,7 @@
 #include "sluice/train/parameters.hpp"
 #include "sluice/train/workload.hpp"
 
-namespace sluice {
+namespace sluice::train {
 
 Result<ForwardModel> read_onnx_workload(const WorkloadOptions& options);
 
@@ -15,7 +15,7 @@ Result<ForwardModel> read_onnx_workload(const WorkloadOptions& options);
 Status write_onnx_workload(const WorkloadOptions& options, const std::filesystem::path& target,
                            ParameterAccess& access);
 
-std::string_view to_string(OnnxLoss loss);                // "next-token"
-Result<OnnxLoss> parse_onnx_loss(std::string_view text);  // kBadInput for anything else
+std::string_view to_string(onnx::OnnxLoss loss);                // "next-token"
+Result<onnx::OnnxLoss> parse_onnx_loss(std::string_view text);  // kBadInput for anything else
 
-}  // namespace sluice
+}  // namespace sluice::train

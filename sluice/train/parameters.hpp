@@ -16,51 +16,52 @@
 #include "sluice/graph/given_values.hpp"
 #include "sluice/kernels/backend.hpp"
 
-namespace sluice {
+namespace sluice::train {
 
-std::vector<TensorId> persistent_tensors(const Graph& graph);  // ascending
+std::vector<graph::TensorId> persistent_tensors(const graph::Graph& graph);  // ascending
 
 class ParameterAccess {
  public:
   // All must outlive this object. `ranks`: nullptr for one.
-  ParameterAccess(CompiledGraph& compiled, Executor& executor, Ranks* ranks = nullptr)
+  ParameterAccess(kernels::CompiledGraph& compiled, exec::Executor& executor, kernels::Ranks* ranks = nullptr)
       : compiled_(compiled), executor_(executor), ranks_(ranks) {}
 
-  const Graph& graph() const { return compiled_.graph(); }
+  const graph::Graph& graph() const { return compiled_.graph(); }
   bool first_rank() const { return ranks_ == nullptr || ranks_->rank() == 0; }
 
   // The tensor's values, valid until the next call.
-  Result<std::span<const float>> read(TensorId tensor);
+  Result<std::span<const float>> read(graph::TensorId tensor);
   // Room for the tensor's values, to be filled and then stored by write().
-  std::span<float> stage(TensorId tensor);
-  Status write(TensorId tensor);
+  std::span<float> stage(graph::TensorId tensor);
+  Status write(graph::TensorId tensor);
   // Gives the staging memory back: twice the largest tensor, which steps would else carry along.
   void release();
 
  private:
-  bool divided(TensorId tensor) const { return ranks_ != nullptr && !graph().tensor(tensor).whole.empty(); }
-  bool plain(TensorId tensor) const;
-  std::size_t own_begin(TensorId tensor) const;  // in the whole
-  std::span<float> own_part(TensorId tensor);    // of plain_
+  bool divided(graph::TensorId tensor) const { return ranks_ != nullptr && !graph().tensor(tensor).whole.empty(); }
+  bool plain(graph::TensorId tensor) const;
+  std::size_t own_begin(graph::TensorId tensor) const;  // in the whole
+  std::span<float> own_part(graph::TensorId tensor);    // of plain_
 
-  CompiledGraph& compiled_;
-  Executor& executor_;
-  Ranks* ranks_;
+  kernels::CompiledGraph& compiled_;
+  exec::Executor& executor_;
+  kernels::Ranks* ranks_;
   std::vector<float> plain_, part_;
   std::vector<std::byte> stored_;
 };
 
 // The initial values of a tensor, or of its first elements. They depend on (seed, stream, element index), or come from
 // `given` where `init` says so (nullptr: there are none).
-Status fill_initial_values(const Init& init, std::uint64_t seed, const GivenValues* given, std::span<float> values);
+Status fill_initial_values(const graph::Init& init, std::uint64_t seed, const graph::GivenValues* given,
+                           std::span<float> values);
 
 // The shape that a persistent tensor has for all ranks together.
-const Shape& whole_shape(const Tensor& tensor);
+const graph::Shape& whole_shape(const graph::Tensor& tensor);
 
 // Gives every persistent tensor its initial values.
-Status initialise_parameters(ParameterAccess& access, std::uint64_t seed, const GivenValues* given = nullptr);
+Status initialise_parameters(ParameterAccess& access, std::uint64_t seed, const graph::GivenValues* given = nullptr);
 
-bool needs_given_values(const Graph& graph);
+bool needs_given_values(const graph::Graph& graph);
 
 // A parameter as the model calls it, or what its optimizer keeps of it.
 struct WholeName {
@@ -76,4 +77,4 @@ Status write_whole(ParameterAccess& access, const WholeName& name, std::span<con
 // Hash over the values of all persistent tensors in tensor order: equal for equal bits, whatever plan or layout.
 Result<std::string> parameter_hash(ParameterAccess& access);
 
-}  // namespace sluice
+}  // namespace sluice::train

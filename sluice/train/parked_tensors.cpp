@@ -10,7 +10,7 @@
 #include "sluice/base/parse.hpp"
 #include "sluice/memory/presets.hpp"
 
-namespace sluice {
+namespace sluice::train {
 namespace {
 
 constexpr std::int64_t kHashedAtOnce = 1 << 18;  // elements
@@ -26,11 +26,11 @@ struct ParkedRows {
   std::int64_t end() const { return first_row + rows; }
 };
 
-ParkedRows rows_of(const Tensor& tensor) {
-  ParkedRows part{whole_name(tensor), tensor.part.rows.begin};
-  if (const Shape& shape = whole_shape(tensor); !shape.empty()) {
+ParkedRows rows_of(const graph::Tensor& tensor) {
+  ParkedRows part{graph::whole_name(tensor), tensor.part.rows.begin};
+  if (const graph::Shape& shape = whole_shape(tensor); !shape.empty()) {
     part.rows = shape.front();
-    part.row_elements = element_count(shape) / std::max<std::int64_t>(1, part.rows);
+    part.row_elements = graph::element_count(shape) / std::max<std::int64_t>(1, part.rows);
   }
   return part;
 }
@@ -45,7 +45,7 @@ Result<ParkedTensors> ParkedTensors::park(ParameterAccess& access, const std::st
 
 Status ParkedTensors::update(ParameterAccess& access) {
   SLUICE_RETURN_IF_ERROR(make_room(access.graph()));
-  for (const TensorId id : persistent_tensors(access.graph())) {
+  for (const graph::TensorId id : persistent_tensors(access.graph())) {
     const ParkedRows part = rows_of(access.graph().tensor(id));
     const Place& place = places_.at(part.whole);
     SLUICE_ASSIGN(const std::span<const float> values, access.read(id));
@@ -55,10 +55,10 @@ Status ParkedTensors::update(ParameterAccess& access) {
   return {};
 }
 
-Status ParkedTensors::make_room(const Graph& graph) {
+Status ParkedTensors::make_room(const graph::Graph& graph) {
   std::map<std::string, Place> grown;
   Bytes end = 0;
-  for (const TensorId id : persistent_tensors(graph)) {
+  for (const graph::TensorId id : persistent_tensors(graph)) {
     const ParkedRows part = rows_of(graph.tensor(id));
     SLUICE_RETURN_IF_ERROR(check_rows(graph.tensor(id)));
     const auto before = places_.find(part.whole);
@@ -71,15 +71,15 @@ Status ParkedTensors::make_room(const Graph& graph) {
   for (auto& [name, place] : grown) {
     place.file = files_.size();
     place.offset = end;
-    end += align_up(place.rows * place.row_elements * kElementBytes, kBlockAlignment);
+    end += align_up(place.rows * place.row_elements * kElementBytes, memory::kBlockAlignment);
   }
-  SLUICE_ASSIGN(SpillFile file, SpillFile::open(folder_, end));
+  SLUICE_ASSIGN(memory::SpillFile file, memory::SpillFile::open(folder_, end));
   files_.push_back(std::move(file));
   for (const auto& [name, place] : grown) places_[name] = place;
   return {};
 }
 
-Status ParkedTensors::check_rows(const Tensor& tensor) const {
+Status ParkedTensors::check_rows(const graph::Tensor& tensor) const {
   const ParkedRows part = rows_of(tensor);
   const auto before = places_.find(part.whole);
   if (before == places_.end() || before->second.row_elements == part.row_elements) return {};
@@ -89,14 +89,14 @@ Status ParkedTensors::check_rows(const Tensor& tensor) const {
                            part.whole, part.row_elements, before->second.row_elements)};
 }
 
-std::int64_t ParkedTensors::rows_held(const Tensor& tensor) const {
+std::int64_t ParkedTensors::rows_held(const graph::Tensor& tensor) const {
   const ParkedRows part = rows_of(tensor);
   const auto place = places_.find(part.whole);
   if (place == places_.end() || place->second.row_elements != part.row_elements) return 0;
   return std::clamp<std::int64_t>(place->second.rows - part.first_row, 0, part.rows);
 }
 
-Status ParkedTensors::read(const Tensor& tensor, std::span<float> first_rows) const {
+Status ParkedTensors::read(const graph::Tensor& tensor, std::span<float> first_rows) const {
   if (first_rows.empty()) return {};
   const ParkedRows part = rows_of(tensor);
   const Place& place = places_.at(part.whole);
@@ -105,8 +105,8 @@ Status ParkedTensors::read(const Tensor& tensor, std::span<float> first_rows) co
 }
 
 Status ParkedTensors::restore(ParameterAccess& access) const {
-  for (const TensorId id : persistent_tensors(access.graph())) {
-    const Tensor& tensor = access.graph().tensor(id);
+  for (const graph::TensorId id : persistent_tensors(access.graph())) {
+    const graph::Tensor& tensor = access.graph().tensor(id);
     const std::span<float> values = access.stage(id);
     if (rows_held(tensor) < rows_of(tensor).rows) {
       return Error{ErrorCode::kMismatch, fmt::format("{} is not among the tensors that were put aside, or they have "
@@ -120,9 +120,9 @@ Status ParkedTensors::restore(ParameterAccess& access) const {
 }
 
 Status ParkedTensors::restore_or_initialise(ParameterAccess& access, std::uint64_t seed,
-                                            const GivenValues* given) const {
-  for (const TensorId id : persistent_tensors(access.graph())) {
-    const Tensor& tensor = access.graph().tensor(id);
+                                            const graph::GivenValues* given) const {
+  for (const graph::TensorId id : persistent_tensors(access.graph())) {
+    const graph::Tensor& tensor = access.graph().tensor(id);
     SLUICE_RETURN_IF_ERROR(check_rows(tensor));
     const ParkedRows part = rows_of(tensor);
     const std::span<float> values = access.stage(id);
@@ -134,8 +134,8 @@ Status ParkedTensors::restore_or_initialise(ParameterAccess& access, std::uint64
   return {};
 }
 
-bool ParkedTensors::holds_all_of(const Graph& graph) const {
-  return std::ranges::all_of(persistent_tensors(graph), [&](TensorId id) {
+bool ParkedTensors::holds_all_of(const graph::Graph& graph) const {
+  return std::ranges::all_of(persistent_tensors(graph), [&](graph::TensorId id) {
     return rows_held(graph.tensor(id)) == rows_of(graph.tensor(id)).rows;
   });
 }
@@ -156,13 +156,13 @@ Result<std::string> ParkedTensors::hash() const {
   return hasher.hex();
 }
 
-std::string scratch_folder(const Machine& machine) {
-  const auto file = std::ranges::find_if(machine.tiers, [](const Tier& tier) { return tier.kind->in_file; });
-  if (file == machine.tiers.end()) return default_spill_path();
+std::string scratch_folder(const memory::Machine& machine) {
+  const auto file = std::ranges::find_if(machine.tiers, [](const memory::Tier& tier) { return tier.kind->in_file; });
+  if (file == machine.tiers.end()) return memory::default_spill_path();
   std::error_code ignored;
   if (std::filesystem::is_directory(file->path, ignored)) return file->path;
   const std::string parent = std::filesystem::path(file->path).parent_path().string();
   return parent.empty() ? "." : parent;
 }
 
-}  // namespace sluice
+}  // namespace sluice::train

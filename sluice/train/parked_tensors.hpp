@@ -15,7 +15,7 @@
 #include "sluice/memory/spill_file.hpp"
 #include "sluice/train/parameters.hpp"
 
-namespace sluice {
+namespace sluice::train {
 
 class ParkedTensors {
  public:
@@ -32,9 +32,9 @@ class ParkedTensors {
   Status restore(ParameterAccess& access) const;
 
   // The same, but rows without a parked value start as initialise_parameters() says.
-  Status restore_or_initialise(ParameterAccess& access, std::uint64_t seed, const GivenValues* given) const;
+  Status restore_or_initialise(ParameterAccess& access, std::uint64_t seed, const graph::GivenValues* given) const;
 
-  bool holds_all_of(const Graph& graph) const;
+  bool holds_all_of(const graph::Graph& graph) const;
 
   // Hash over names and values in the order of names: equal for equal bits, however graphs slice them.
   Result<std::string> hash() const;
@@ -47,17 +47,17 @@ class ParkedTensors {
     std::int64_t row_elements = 0;
   };
 
-  Status make_room(const Graph& graph);
-  Status check_rows(const Tensor& tensor) const;
-  std::int64_t rows_held(const Tensor& tensor) const;  // of the tensor's own, from its first
-  Status read(const Tensor& tensor, std::span<float> first_rows) const;
+  Status make_room(const graph::Graph& graph);
+  Status check_rows(const graph::Tensor& tensor) const;
+  std::int64_t rows_held(const graph::Tensor& tensor) const;  // of the tensor's own, from its first
+  Status read(const graph::Tensor& tensor, std::span<float> first_rows) const;
 
   std::string folder_;
-  std::vector<SpillFile> files_;
+  std::vector<memory::SpillFile> files_;
   std::map<std::string, Place> places_;  // by the whole parameter's name
 };
 
 // Where a run may put files: the folder of the machine's file tier, else default_spill_path().
-std::string scratch_folder(const Machine& machine);
+std::string scratch_folder(const memory::Machine& machine);
 
-}  // namespace sluice
+}  // namespace sluice::train

@@ -5,7 +5,7 @@
 
 #include "sluice/testing/stored_tensors.hpp"
 
-namespace sluice {
+namespace sluice::train {
 namespace {
 
 using ::testing::HasSubstr;
@@ -13,31 +13,31 @@ using testing::MapExecutor;
 using testing::ReversingGraph;
 using testing::tensor_of;
 
-void fill(ParameterAccess& access, TensorId id, float value) {
+void fill(ParameterAccess& access, graph::TensorId id, float value) {
   std::ranges::fill(access.stage(id), value);
   EXPECT_TRUE(access.write(id).ok());
 }
 
-std::vector<float> values(ParameterAccess& access, TensorId id) {
+std::vector<float> values(ParameterAccess& access, graph::TensorId id) {
   const auto read = access.read(id);
   EXPECT_TRUE(read.ok());
   return {read->begin(), read->end()};
 }
 
-Tensor rows_of(const std::string& whole, const Interval<std::int64_t>& rows) {
-  Tensor tensor = tensor_of(whole, {rows.length(), 3}, Role::kParameter);
-  cut_rows(tensor, rows);
+graph::Tensor rows_of(const std::string& whole, const Interval<std::int64_t>& rows) {
+  graph::Tensor tensor = testing::tensor_of(whole, {rows.length(), 3}, graph::Role::kParameter);
+  graph::cut_rows(tensor, rows);
   return tensor;
 }
 
 // A graph that has in slices what the next has whole, with fewer rows and beside a parameter of its own.
 TEST(ParkedTensorsTest, OfGraphsThatTakeTurns) {
-  Graph sliced;
+  graph::Graph sliced;
   sliced.add_tensor(rows_of("table", {0, 2}));
   sliced.add_tensor(rows_of("table", {2, 3}));
-  sliced.add_tensor(tensor_of("table[0:1]", {1, 3}, Role::kParameter));  // whole: the model calls it so
-  ReversingGraph first(sliced);
-  MapExecutor first_executor;
+  sliced.add_tensor(testing::tensor_of("table[0:1]", {1, 3}, graph::Role::kParameter));  // whole: the model calls it so
+  testing::ReversingGraph first(sliced);
+  testing::MapExecutor first_executor;
   ParameterAccess first_access(first, first_executor);
   fill(first_access, 0, 1);
   fill(first_access, 1, 2);
@@ -46,11 +46,11 @@ TEST(ParkedTensorsTest, OfGraphsThatTakeTurns) {
   ASSERT_TRUE(parked.ok());
   const std::string before = *parked->hash();
 
-  Graph shorter;
-  shorter.add_tensor(tensor_of("table", {1, 3}, Role::kParameter));
-  shorter.add_tensor(tensor_of("own", {2}, Role::kParameter));
-  ReversingGraph second(shorter);
-  MapExecutor second_executor;
+  graph::Graph shorter;
+  shorter.add_tensor(testing::tensor_of("table", {1, 3}, graph::Role::kParameter));
+  shorter.add_tensor(testing::tensor_of("own", {2}, graph::Role::kParameter));
+  testing::ReversingGraph second(shorter);
+  testing::MapExecutor second_executor;
   ParameterAccess second_access(second, second_executor);
   EXPECT_FALSE(parked->holds_all_of(shorter));
   EXPECT_FALSE(parked->restore(second_access).ok());
@@ -67,9 +67,9 @@ TEST(ParkedTensorsTest, OfGraphsThatTakeTurns) {
   EXPECT_EQ(values(first_access, 1), std::vector<float>(3, 2));
   EXPECT_EQ(values(first_access, 2), std::vector<float>(3, 3));
 
-  Graph wider;
-  wider.add_tensor(tensor_of("table", {3, 4}, Role::kParameter));
-  ReversingGraph third(wider);
+  graph::Graph wider;
+  wider.add_tensor(testing::tensor_of("table", {3, 4}, graph::Role::kParameter));
+  testing::ReversingGraph third(wider);
   ParameterAccess third_access(third, second_executor);
   const Status status = parked->restore_or_initialise(third_access, 1, nullptr);
   ASSERT_FALSE(status.ok());
@@ -77,4 +77,4 @@ TEST(ParkedTensorsTest, OfGraphsThatTakeTurns) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::train

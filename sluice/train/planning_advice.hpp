@@ -3,12 +3,13 @@
 
 #include "sluice/train/planning.hpp"
 
-namespace sluice {
+namespace sluice::train {
 
 // `why`, plan_workload()'s error, with planners/registry/advice.hpp's, and whether finer slices would help. Runs the
 // planner up to eighteen times, and may build the workload three times. Errors about anything but room, of policies, and
 // where the budget was raised already stay as they are.
-Error advised(const Workload& workload, const Machine& machine, const Profile& profile, std::string_view planner,
-              const FastBudget& fast, const AccessProfile* accesses, const Error& why);
+Error advised(const Workload& workload, const memory::Machine& machine, const profile::Profile& profile,
+              std::string_view planner, const FastBudget& fast, const profile::AccessProfile* accesses,
+              const Error& why);
 
-}  // namespace sluice
+}  // namespace sluice::train

@@ -13,20 +13,20 @@
 #include "sluice/sim/policy_simulator.hpp"
 #include "sluice/train/planning.hpp"
 
-namespace sluice {
+namespace sluice::train {
 
 // Its predicted step is that of predict_policy(), in balance, or of simulate_dtr(). Errors: those of plan_workload() for
 // fast-only, and of these.
-Result<Plan> plan_for_policy(const Workload& workload, const Machine& machine, const Profile& profile,
-                             std::string_view policy, const FastBudget& fast);
+Result<plan::Plan> plan_for_policy(const Workload& workload, const memory::Machine& machine,
+                                   const profile::Profile& profile, std::string_view policy, const FastBudget& fast);
 
 // The fast memory that a planner or policy could use.
-Bytes usable_fast_bytes(const Plan& plan);
+Bytes usable_fast_bytes(const plan::Plan& plan);
 
 // The arena that a run under the plan has there.
-Bytes fast_arena_bytes(const Plan& plan);
+Bytes fast_arena_bytes(const plan::Plan& plan);
 
 // kBadInput where a planner is asked for and a policy is named: it has no plan.
 Status check_is_planner(std::string_view name);
 
-}  // namespace sluice
+}  // namespace sluice::train

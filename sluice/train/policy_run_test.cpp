@@ -9,22 +9,22 @@
 #include "sluice/planners/registry/registry.hpp"
 #include "sluice/train/session.hpp"
 
-namespace sluice {
+namespace sluice::train {
 namespace {
 
 using ::testing::HasSubstr;
 
-Profile given_profile(const Graph& graph) {
-  Profile profile;
+profile::Profile given_profile(const graph::Graph& graph) {
+  profile::Profile profile;
   profile.graph_fingerprint = graph.fingerprint();
-  profile.provenance = Provenance::kGiven;
+  profile.provenance = memory::Provenance::kGiven;
   profile.op_seconds.assign(graph.ops().size(), 20e-6);
   return profile;
 }
 
 class PolicyRunTest : public ::testing::Test {
  protected:
-  PolicyRunTest() : machine_(*make_machine({.threads = 1, .slow = {{"optane"}}})) {
+  PolicyRunTest() : machine_(*memory::make_machine({.threads = 1, .slow = {{"optane"}}})) {
     machine_.cache_bytes = kMiB;  // some hosts' caches hold all of this model
     WorkloadOptions options;
     options.model = "resnet20";
@@ -34,48 +34,49 @@ class PolicyRunTest : public ::testing::Test {
     profile_ = given_profile(workload_.graph());
   }
 
-  Result<Plan> plan(std::string_view policy, const char* fast = "20%") {
+  Result<plan::Plan> plan(std::string_view policy, const char* fast = "20%") {
     return plan_workload(workload_, machine_, profile_, policy, {*parse_memory_size(fast)});
   }
 
-  std::string hash_after(const Plan& plan, int steps) {
+  std::string hash_after(const plan::Plan& plan, int steps) {
     auto session = Session::create(workload_, machine_, plan, {}).value();
-    StepTimes last;
+    program::StepTimes last;
     for (int step = 0; step < steps; ++step) last = session->run_step(step, 0.05F).value().trace;
     locality_ = session->locality(last);
     return session->hash_parameters().value();
   }
 
-  Machine machine_;
+  memory::Machine machine_;
   Workload workload_;
-  Profile profile_;
-  Locality locality_;  // of the last step run
+  profile::Profile profile_;
+  sim::Locality locality_;  // of the last step run
 };
 
 TEST_F(PolicyRunTest, ThePlanIsFastOnlysAndNamesThePolicy) {
-  const Plan fast = plan_workload(workload_, machine_, profile_, kBaselinePlanner, {.all_ops = true}).value();
-  for (const PolicyEntry& entry : policies()) {
+  const plan::Plan fast =
+      plan_workload(workload_, machine_, profile_, planners::kBaselinePlanner, {.all_ops = true}).value();
+  for (const policies::PolicyEntry& entry : policies::policies()) {
     SCOPED_TRACE(entry.name);
     const auto under = plan(entry.name);
     ASSERT_TRUE(under.ok()) << under.error().message;
-    EXPECT_TRUE(verify_plan(workload_.graph(), machine_, *under).empty());
+    EXPECT_TRUE(plan::verify_plan(workload_.graph(), machine_, *under).empty());
     EXPECT_EQ(under->residencies, fast.residencies);
     EXPECT_EQ(under->arena_bytes, fast.arena_bytes);
     const auto& run = under->policy;
     ASSERT_TRUE(run);
     EXPECT_EQ(run->name, entry.name);
-    EXPECT_EQ(run->fast_bytes, align_down(fast.budgets[kFastTier] / 5, kBlockAlignment));
+    EXPECT_EQ(run->fast_bytes, align_down(fast.budgets[memory::kFastTier] / 5, memory::kBlockAlignment));
     EXPECT_EQ(usable_fast_bytes(*under), run->fast_bytes);
     EXPECT_GT(under->predicted_step_seconds, fast.predicted_step_seconds);
   }
   EXPECT_FALSE(fast.policy);
-  EXPECT_EQ(usable_fast_bytes(fast), fast.budgets[kFastTier]);
+  EXPECT_EQ(usable_fast_bytes(fast), fast.budgets[memory::kFastTier]);
 }
 
 TEST_F(PolicyRunTest, EveryPolicyTrainsToTheSameBits) {
   const std::string expected = hash_after(plan("fast-only").value(), 2);
   EXPECT_DOUBLE_EQ(locality_.step.by_bytes(), 1);
-  for (const PolicyEntry& entry : policies()) {
+  for (const policies::PolicyEntry& entry : policies::policies()) {
     SCOPED_TRACE(entry.name);
     EXPECT_EQ(hash_after(plan(entry.name).value(), 2), expected);
     EXPECT_GT(locality_.step.by_bytes(), 0);
@@ -86,23 +87,23 @@ TEST_F(PolicyRunTest, EveryPolicyTrainsToTheSameBits) {
 
 // dtr has an arena of what it is given, whatever the budget, and makes the more again the less that is.
 TEST_F(PolicyRunTest, DtrTrainsToTheSameBitsInEveryBudget) {
-  const Plan fast = plan("fast-only").value();
+  const plan::Plan fast = plan("fast-only").value();
   const std::string expected = hash_after(fast, 2);
   Seconds shorter = 0;
   for (const char* budget : {"100%", "70%", "50%"}) {
     SCOPED_TRACE(budget);
     const auto under = plan("dtr", budget);
     ASSERT_TRUE(under.ok()) << under.error().message;
-    EXPECT_TRUE(verify_plan(workload_.graph(), machine_, *under).empty());
+    EXPECT_TRUE(plan::verify_plan(workload_.graph(), machine_, *under).empty());
     EXPECT_EQ(fast_arena_bytes(*under), usable_fast_bytes(*under));
-    EXPECT_LE(usable_fast_bytes(*under), fast.budgets[kFastTier]);
+    EXPECT_LE(usable_fast_bytes(*under), fast.budgets[memory::kFastTier]);
     EXPECT_GE(under->predicted_step_seconds, shorter);
     shorter = under->predicted_step_seconds;
     auto session = Session::create(workload_, machine_, *under, {}).value();
     for (int step = 0; step < 2; ++step) ASSERT_TRUE(session->run_step(step, 0.05F).ok());
     EXPECT_EQ(session->hash_parameters().value(), expected);
     const auto last = session->run_step(2, 0.05F).value().trace;
-    const TimeBreakdown parts = session->breakdown(last).value();
+    const sim::TimeBreakdown parts = session->breakdown(last).value();
     EXPECT_NEAR(parts.step(), last.step_seconds, 1e-9);
     EXPECT_EQ(parts.recomputation > 0, session->policy_figures()[1].second > 0);
     EXPECT_DOUBLE_EQ(session->locality(last).step.by_bytes(), 1);
@@ -111,29 +112,29 @@ TEST_F(PolicyRunTest, DtrTrainsToTheSameBitsInEveryBudget) {
 }
 
 TEST_F(PolicyRunTest, DtrNeedsNoSlowTierAndSaysWhatDoesNotFit) {
-  machine_ = *make_machine({.threads = 1});
+  machine_ = *memory::make_machine({.threads = 1});
   EXPECT_TRUE(plan("dtr", "60%").ok());
   const auto too_small = plan("dtr", "5%");
   ASSERT_FALSE(too_small.ok());
   EXPECT_TRUE(wants_more_room(too_small.error().code));
   EXPECT_THAT(too_small.error().message, HasSubstr("raise --fast"));
   EXPECT_THAT(plan("dtr:page=4KiB", "60%").error().message, HasSubstr("dtr has no settings"));
-  Plan from_file = plan("dtr", "60%").value();
+  plan::Plan from_file = plan("dtr", "60%").value();
   from_file.policy->settings = {{"page", 4096}};
   EXPECT_THAT(Session::create(workload_, machine_, from_file, {}).error().message, HasSubstr("/policy/settings"));
 }
 
 TEST_F(PolicyRunTest, SettingsGoWithTheName) {
-  const Plan coarse = plan("um:page=256KiB").value();
+  const plan::Plan coarse = plan("um:page=256KiB").value();
   EXPECT_EQ(coarse.planner, "um:page=256KiB");
   EXPECT_EQ(coarse.policy->name, "um");
-  EXPECT_EQ(coarse.policy->settings, (std::vector<PolicySetting>{{"page", 256.0 * kKiB}}));
+  EXPECT_EQ(coarse.policy->settings, (std::vector<plan::PolicySetting>{{"page", 256.0 * kKiB}}));
   EXPECT_NE(coarse.predicted_step_seconds, plan("um").value().predicted_step_seconds);
   EXPECT_EQ(hash_after(coarse, 1), hash_after(plan("fast-only").value(), 1));
 }
 
 TEST_F(PolicyRunTest, APlanFileThatLiesIsRefused) {
-  Plan plan = this->plan("ial").value();
+  plan::Plan plan = this->plan("ial").value();
   plan.policy->fast_bytes = 1;
   const auto no_memory = Session::create(workload_, machine_, plan, {});
   ASSERT_FALSE(no_memory.ok());
@@ -146,7 +147,7 @@ TEST_F(PolicyRunTest, APlanFileThatLiesIsRefused) {
 }
 
 TEST_F(PolicyRunTest, OnlyAddressableTiersAreUsedInPlaceAndOnlyEmulatedOnesRun) {
-  machine_ = *make_machine({.threads = 1, .slow = {{"file"}}, .spill_path = ::testing::TempDir()});
+  machine_ = *memory::make_machine({.threads = 1, .slow = {{"file"}}, .spill_path = ::testing::TempDir()});
   EXPECT_EQ(plan("ial").error().code, ErrorCode::kUnsupported);
   const auto predicted = plan("um");  // what paging to a disk would cost can be predicted
   ASSERT_TRUE(predicted.ok());
@@ -157,9 +158,10 @@ TEST(PolicyNames, AreNotPlanners) {
   EXPECT_TRUE(check_is_planner("sentinel").ok());
   EXPECT_THAT(check_is_planner("ial").error().message, HasSubstr("no plan"));
   EXPECT_THAT(check_is_planner("dtr").error().message, HasSubstr("no plan"));
-  EXPECT_EQ(find_planner("dtr"), nullptr);
-  for (const PlannerEntry& entry : planners()) EXPECT_EQ(find_policy(entry.name), nullptr) << entry.name;
+  EXPECT_EQ(planners::find_planner("dtr"), nullptr);
+  for (const planners::PlannerEntry& entry : planners::planners())
+    EXPECT_EQ(policies::find_policy(entry.name), nullptr) << entry.name;
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::train

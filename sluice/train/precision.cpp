@@ -7,21 +7,21 @@
 #include <array>
 #include <utility>
 
-namespace sluice {
+namespace sluice::train {
 
 namespace {
 
-constexpr std::array kPrecisions{std::pair(Precision::kF32, "fp32"), std::pair(Precision::kBF16, "bf16"),
-                                 std::pair(Precision::kBF16Masters, "bf16-masters"),
-                                 std::pair(Precision::kF16Masters, "fp16-masters")};
+constexpr std::array kPrecisions{std::pair(graph::Precision::kF32, "fp32"), std::pair(graph::Precision::kBF16, "bf16"),
+                                 std::pair(graph::Precision::kBF16Masters, "bf16-masters"),
+                                 std::pair(graph::Precision::kF16Masters, "fp16-masters")};
 
 }  // namespace
 
-std::string_view to_string(Precision precision) {
+std::string_view to_string(graph::Precision precision) {
   return std::ranges::find(kPrecisions, precision, [](const auto& each) { return each.first; })->second;
 }
 
-Result<Precision> parse_precision(std::string_view text) {
+Result<graph::Precision> parse_precision(std::string_view text) {
   for (const auto& [precision, name] : kPrecisions) {
     if (text == name) return precision;
   }
@@ -39,4 +39,4 @@ bool cpu_computes_bf16() {
   return amx || __builtin_cpu_supports("avx512bf16");
 }
 
-}  // namespace sluice
+}  // namespace sluice::train

@@ -9,11 +9,11 @@
 #include "sluice/graph/graph.hpp"
 #include "sluice/memory/machine.hpp"
 
-namespace sluice {
+namespace sluice::train {
 
 // By op, for Workload::choices; a later request overrides an earlier one. kBadInput for a processor that the machine
 // has not, or a phase that is none of forward, backward and update; kUnsupported for an op that its backend cannot run.
-Result<std::vector<OpChoice>> choose_processors(const Graph& graph, const Machine& machine,
-                                                const std::vector<std::string>& requests);
+Result<std::vector<graph::OpChoice>> choose_processors(const graph::Graph& graph, const memory::Machine& machine,
+                                                       const std::vector<std::string>& requests);
 
-}  // namespace sluice
+}  // namespace sluice::train

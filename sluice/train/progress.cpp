@@ -11,7 +11,7 @@
 
 #include "sluice/base/terminal.hpp"
 
-namespace sluice {
+namespace sluice::train {
 namespace {
 
 constexpr std::chrono::milliseconds kTerminalPeriod{200};
@@ -141,4 +141,4 @@ std::string progress_bar(const ProgressState& state, std::size_t columns, bool u
                      repeated(unicode ? "\u2591" : ".", kWidth - full), rest, cut(detail, columns - width));
 }
 
-}  // namespace sluice
+}  // namespace sluice::train

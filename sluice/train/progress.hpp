@@ -17,7 +17,7 @@
 #include <string_view>
 #include <thread>
 
-namespace sluice {
+namespace sluice::train {
 
 class ProgressLine {
  public:
@@ -86,4 +86,4 @@ struct ProgressState {
 };
 std::string progress_bar(const ProgressState& state, std::size_t columns, bool unicode);
 
-}  // namespace sluice
+}  // namespace sluice::train

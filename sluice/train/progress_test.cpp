@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace sluice {
+namespace sluice::train {
 namespace {
 
 TEST(Progress, TimeLeftIsAtThePaceSinceTheFirstUpdate) {
@@ -60,4 +60,4 @@ TEST(Progress, ALineNeverFillsTheTerminal) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::train

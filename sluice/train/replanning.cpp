@@ -10,7 +10,7 @@
 #include "sluice/sim/plan_costs.hpp"
 #include "sluice/sim/simulator.hpp"
 
-namespace sluice {
+namespace sluice::train {
 namespace {
 
 constexpr int kNiceness = 10;  // a tenth of what a compute thread gets of a core that both want
@@ -20,16 +20,16 @@ void lower_priority() { ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()
 
 }  // namespace
 
-Seconds usual_change_seconds(const Graph& graph) {
+Seconds usual_change_seconds(const graph::Graph& graph) {
   constexpr Seconds kArenas = 1;
   constexpr BytesPerSecond kDisk = 500e6;
   Bytes bytes = 0;
-  for (const TensorId id : persistent_tensors(graph)) bytes += graph.tensor(id).bytes;
+  for (const graph::TensorId id : persistent_tensors(graph)) bytes += graph.tensor(id).bytes;
   return kArenas + 2 * static_cast<double>(bytes) / kDisk;
 }
 
-Replanning::Replanning(Session& session, const Workload& workload, Figures figures, const AccessProfile* accesses,
-                       ReplanningOptions options)
+Replanning::Replanning(Session& session, const Workload& workload, Figures figures,
+                       const profile::AccessProfile* accesses, ReplanningOptions options)
     : session_(session),
       workload_(workload),
       figures_(std::move(figures)),
@@ -76,24 +76,24 @@ void Replanning::begin_to_observe() {
   observed_.clear();
 }
 
-StepTimes Replanning::predicted() const {
-  const PlanCosts costs(workload_.graph(), figures_.profile, figures_.machine, session_.plan());
-  return simulate(session_.program(), costs.costs());
+program::StepTimes Replanning::predicted() const {
+  const sim::PlanCosts costs(workload_.graph(), figures_.profile, figures_.machine, session_.plan());
+  return sim::simulate(session_.program(), costs.costs());
 }
 
-void Replanning::observe(StepTimes times, std::int64_t step) {
+void Replanning::observe(program::StepTimes times, std::int64_t step) {
   observed_.push_back(std::move(times));
   const bool estimated = figures_.estimated;
   if (observed_.size() < static_cast<std::size_t>(estimated ? kMeasuringSteps : kObservedSteps)) return;
-  const std::vector<StepTimes> steps = std::exchange(observed_, {});
-  const StepTimes before = predicted();
-  const Drift drift = measure_drift(session_.program(), before, steps);
+  const std::vector<program::StepTimes> steps = std::exchange(observed_, {});
+  const program::StepTimes before = predicted();
+  const sim::Drift drift = sim::measure_drift(session_.program(), before, steps);
   const Seconds left = static_cast<double>(options_.end_step - step - 1) * steps.back().step_seconds;
   const bool for_long = left >= options_.least_seconds_left;
   if (estimated) {
     figures_ = figures_from_steps(workload_, session_, figures_, before, steps, *options_.cache);
   } else if (for_long && drift.largest() > 1 + options_.beyond) {
-    figures_ = {drifted(std::move(figures_.machine), drift), drifted(std::move(figures_.profile), drift)};
+    figures_ = {sim::drifted(std::move(figures_.machine), drift), sim::drifted(std::move(figures_.profile), drift)};
   } else {
     return;
   }
@@ -106,20 +106,20 @@ void Replanning::observe(StepTimes times, std::int64_t step) {
 
 // A plan made in haste may lose time in other ways than by waiting.
 bool Replanning::worth_seeking(bool instead_of_estimates) const {
-  const StepTimes present = predicted();
-  if (!instead_of_estimates) return present.stall_seconds > (1 - kWorthMoreTraffic) * present.step_seconds;
+  const program::StepTimes present = predicted();
+  if (!instead_of_estimates) return present.stall_seconds > (1 - planners::kWorthMoreTraffic) * present.step_seconds;
   const Seconds all_fast = predicted_baseline_seconds(workload_, figures_.machine, figures_.profile);
-  return !session_.program().transfers.empty() && all_fast < kWorthMoreTraffic * present.step_seconds;
+  return !session_.program().transfers.empty() && all_fast < planners::kWorthMoreTraffic * present.step_seconds;
 }
 
 // Nothing that the thread reads is written while it runs: the figures stay until its plan was taken.
 void Replanning::seek_plan() {
-  const FastBudget fast{MemorySize{session_.plan().budgets[kFastTier]}};
-  const auto watch =
-      std::make_shared<const PlanningWatch>(PlanningWatch{.progress = {}, .stop = [this] { return stop_.load(); }});
+  const FastBudget fast{MemorySize{session_.plan().budgets[memory::kFastTier]}};
+  const auto watch = std::make_shared<const planners::PlanningWatch>(
+      planners::PlanningWatch{.progress = {}, .stop = [this] { return stop_.load(); }});
   sought_ = std::async(std::launch::async, [this, fast, watch] {
     lower_priority();
-    std::optional<Result<Plan>> plan;
+    std::optional<Result<plan::Plan>> plan;
     const Seconds seconds = time_of([&] {
       plan = plan_workload(workload_, figures_.machine, figures_.profile, options_.planner, fast, accesses_, watch);
     });
@@ -129,7 +129,7 @@ void Replanning::seek_plan() {
 
 bool Replanning::worth_taking(const Replan& replan, std::int64_t step) const {
   const Seconds gain = static_cast<double>(options_.end_step - step) * (replan.present_seconds - replan.new_seconds);
-  return replan.new_seconds <= kWorthMoreTraffic * replan.present_seconds && gain > *options_.change_seconds;
+  return replan.new_seconds <= planners::kWorthMoreTraffic * replan.present_seconds && gain > *options_.change_seconds;
 }
 
 Status Replanning::take_sought(std::int64_t step) {
@@ -148,7 +148,7 @@ Status Replanning::take_sought(std::int64_t step) {
   return {};
 }
 
-Status Replanning::start(const Plan& plan) {
+Status Replanning::start(const plan::Plan& plan) {
   Replan& replan = replans_.back();
   Status changed;
   replan.change_seconds = time_of([&] { changed = session_.change_plan(plan); });
@@ -159,4 +159,4 @@ Status Replanning::start(const Plan& plan) {
   return {};
 }
 
-}  // namespace sluice
+}  // namespace sluice::train

@@ -31,7 +31,7 @@
 #include "sluice/train/session.hpp"
 #include "sluice/train/step_figures.hpp"
 
-namespace sluice {
+namespace sluice::train {
 
 inline constexpr double kUsualDrift = 0.25;  // that a plan is sought for
 inline constexpr int kObservedSteps = 8;     // whose medians tell the drift
@@ -41,13 +41,13 @@ inline constexpr int kSettlingSteps = 2;     // of another plan, not observed: n
 inline constexpr Seconds kWorthReplanning = 20;
 // What a change of plan takes, until one was made: arenas are reserved, and parameters and the optimizer's state written
 // and read, at the speed of a modest disk.
-Seconds usual_change_seconds(const Graph& graph);
+Seconds usual_change_seconds(const graph::Graph& graph);
 
 // One time that a plan was sought anew.
 struct Replan {
   std::int64_t step = 0;   // after which the drift was told
   bool estimated = false;  // the figures before were estimates
-  Drift drift;             // since the figures before
+  sim::Drift drift;        // since the figures before
   Seconds planning_seconds = 0;
   Seconds change_seconds = 0;   // 0: the plan stayed
   Seconds present_seconds = 0;  // predicted of the plan that ran, by the new figures
@@ -62,7 +62,8 @@ struct ReplanningOptions {
   std::int64_t end_step = 0;  // of the run
   Seconds least_seconds_left = kWorthReplanning;
   std::optional<Seconds> change_seconds = {};  // nothing: usual_change_seconds(), until one was made
-  ProfileCache* cache = nullptr;  // for estimated figures; outlives this object: what is measured instead is put there
+  profile::ProfileCache* cache =
+      nullptr;  // for estimated figures; outlives this object: what is measured instead is put there
   std::function<void(const Replan& replan)> on_drift = {};  // may be empty: a plan is sought now
   std::function<void(const Replan& replan)> on_plan = {};   // may be empty: that is over
 };
@@ -70,7 +71,7 @@ struct ReplanningOptions {
 class Replanning : public Training {
  public:
   // `session`, `workload` (the session's) and `accesses` (may be nullptr) must outlive this object.
-  Replanning(Session& session, const Workload& workload, Figures figures, const AccessProfile* accesses,
+  Replanning(Session& session, const Workload& workload, Figures figures, const profile::AccessProfile* accesses,
              ReplanningOptions options);
   ~Replanning() override;  // a search under way is stopped
   Replanning(const Replanning&) = delete;
@@ -87,29 +88,29 @@ class Replanning : public Training {
 
  private:
   struct Sought {
-    Result<Plan> plan;
+    Result<plan::Plan> plan;
     Seconds seconds;
   };
 
-  void observe(StepTimes times, std::int64_t step);
+  void observe(program::StepTimes times, std::int64_t step);
   bool worth_seeking(bool instead_of_estimates) const;
-  StepTimes predicted() const;  // the present plan, by figures_
+  program::StepTimes predicted() const;  // the present plan, by figures_
   void seek_plan();
   Status take_sought(std::int64_t step);
   bool worth_taking(const Replan& replan, std::int64_t step) const;
-  Status start(const Plan& plan);
+  Status start(const plan::Plan& plan);
   void begin_to_observe();
 
   Session& session_;
   const Workload& workload_;
   Figures figures_;
-  const AccessProfile* accesses_;
+  const profile::AccessProfile* accesses_;
   ReplanningOptions options_;
   int unobserved_ = kSettlingSteps;
-  std::vector<StepTimes> observed_;
+  std::vector<program::StepTimes> observed_;
   std::vector<Replan> replans_;
   std::atomic<bool> stop_ = false;
   std::future<Sought> sought_;  // valid: a plan is sought
 };
 
-}  // namespace sluice
+}  // namespace sluice::train

@@ -14,7 +14,7 @@
 #include "sluice/testing/float_bits.hpp"
 #include "sluice/train/estimated_profile.hpp"
 
-namespace sluice {
+namespace sluice::train {
 namespace {
 
 using ::testing::HasSubstr;
@@ -26,7 +26,7 @@ class ReplanningTest : public ::testing::Test {
  protected:
   ReplanningTest()
       : workload_(std::move(build_workload({.model = "resnet20", .shape = {.batch = 2}, .threads = 1})).value()),
-        machine_(*make_machine(
+        machine_(*memory::make_machine(
             {.threads = 1, .slow = {{"file"}}, .spill_path = ::testing::TempDir(), .link_bandwidth = 50e6})),
         profile_(estimated_profile(workload_.graph(), machine_)) {
     for (Seconds& seconds : profile_.op_seconds) seconds *= 1e4;  // no machine is that slow
@@ -50,19 +50,19 @@ class ReplanningTest : public ::testing::Test {
     return Replanning(session, workload_, {machine_, profile_}, nullptr, std::move(options));
   }
 
-  Replanning estimated(Session& session, ReplanningOptions options, ProfileCache& cache) {
+  Replanning estimated(Session& session, ReplanningOptions options, profile::ProfileCache& cache) {
     options.cache = &cache;
     return Replanning(session, workload_, {machine_, profile_, true}, nullptr, std::move(options));
   }
 
-  static ProfileCache empty_cache() {
+  static profile::ProfileCache empty_cache() {
     const std::string folder =
         ::testing::TempDir() + "replanning_" + ::testing::UnitTest::GetInstance()->current_test_info()->name();
     std::filesystem::remove_all(folder);
-    return ProfileCache::open("here", folder);
+    return profile::ProfileCache::open("here", folder);
   }
-  static ProfileCache reopened(const ProfileCache& cache) {
-    return ProfileCache::open("here", cache.path().parent_path());
+  static profile::ProfileCache reopened(const profile::ProfileCache& cache) {
+    return profile::ProfileCache::open("here", cache.path().parent_path());
   }
 
   // Steps until a plan that was sought has been looked at; how many.
@@ -84,8 +84,8 @@ class ReplanningTest : public ::testing::Test {
   }
 
   Workload workload_;
-  Machine machine_;
-  Profile profile_;
+  memory::Machine machine_;
+  profile::Profile profile_;
   std::vector<float> losses_;
   int drifts_ = 0, plans_ = 0;
 };
@@ -111,7 +111,7 @@ TEST_F(ReplanningTest, ABetterPlanIsTakenWithTheSameBits) {
 
 TEST_F(ReplanningTest, TheFirstStepsMeasureInsteadOfEstimatesWithTheSameBits) {
   const auto session = start("on-demand", "60%");
-  ProfileCache cache = empty_cache();
+  profile::ProfileCache cache = empty_cache();
   Replanning training = estimated(*session, options("sentinel"), cache);
   run_until_planned(training);
   ASSERT_EQ(training.replans().size(), 1U);
@@ -120,22 +120,22 @@ TEST_F(ReplanningTest, TheFirstStepsMeasureInsteadOfEstimatesWithTheSameBits) {
   EXPECT_EQ(replan.step, kSettlingSteps + kMeasuringSteps - 1);
   EXPECT_TRUE(replan.taken) << replan.failure;
   EXPECT_EQ(session->plan().planner, "sentinel");
-  const Profile& now = training.figures().profile;
+  const profile::Profile& now = training.figures().profile;
   EXPECT_FALSE(training.figures().estimated);
   EXPECT_GT(now.in_step_ops, now.distinct_ops / 2);
   EXPECT_GT(std::ranges::min(now.op_seconds), 0);
-  const auto step_seconds = [](const Profile& of) {
+  const auto step_seconds = [](const profile::Profile& of) {
     return std::accumulate(of.op_seconds.begin(), of.op_seconds.end(), 0.0);
   };
   EXPECT_LT(step_seconds(now), step_seconds(profile_) / 100);
   expect_same_without("on-demand", "60%", *session->hash_parameters());
-  const Profile known = known_profile(workload_.graph(), machine_, reopened(cache));
+  const profile::Profile known = profile::known_profile(workload_.graph(), machine_, reopened(cache));
   EXPECT_EQ(known.in_step_ops, now.in_step_ops) << "kept for the next run";
 }
 
 TEST_F(ReplanningTest, WhereEverythingFitsStepsMeasureAndNothingIsSought) {
   const auto session = start("fast-only", "100%");
-  ProfileCache cache = empty_cache();
+  profile::ProfileCache cache = empty_cache();
   Replanning training = estimated(*session, options("joint"), cache);
   EXPECT_TRUE(training.watches());
   for (std::int64_t step = 0; step < kSettlingSteps + kMeasuringSteps; ++step) {
@@ -150,9 +150,9 @@ TEST_F(ReplanningTest, WhereEverythingFitsStepsMeasureAndNothingIsSought) {
 // What ran alone is not made worse by what ran beside transfers.
 TEST_F(ReplanningTest, WhatTheCacheKnowsOfOpsThatRanAloneStays) {
   const auto session = start("on-demand", "60%");
-  ProfileCache cache = empty_cache();
-  const std::string signature = op_signature(workload_.graph(), workload_.graph().op(3));
-  const OpMeasurement alone{.warm = {.median = 7, .min = 7, .max = 7, .samples = 5}};
+  profile::ProfileCache cache = empty_cache();
+  const std::string signature = graph::op_signature(workload_.graph(), workload_.graph().op(3));
+  const profile::OpMeasurement alone{.warm = {.median = 7, .min = 7, .max = 7, .samples = 5}};
   cache.put_op(signature, alone);
   Replanning training = estimated(*session, options("on-demand"), cache);
   run_until_planned(training);
@@ -195,7 +195,8 @@ TEST_F(ReplanningTest, WhatTheRestOfTheRunWouldNotEarnIsLeft) {
   asked.end_step = 1000;
   Replanning training = replanning(*session, asked);
   run_until_planned(training);
-  EXPECT_LT(training.replans().front().new_seconds, kWorthMoreTraffic * training.replans().front().present_seconds);
+  EXPECT_LT(training.replans().front().new_seconds,
+            planners::kWorthMoreTraffic * training.replans().front().present_seconds);
   EXPECT_FALSE(training.replans().front().taken);
 }
 
@@ -217,4 +218,4 @@ TEST_F(ReplanningTest, AnEndMeanwhileStopsTheSearch) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::train

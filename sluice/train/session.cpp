@@ -15,12 +15,12 @@
 #include "sluice/sim/dtr_simulator.hpp"
 #include "sluice/train/policy_run.hpp"
 
-namespace sluice {
+namespace sluice::train {
 
-std::vector<TensorId> loss_tensors(const Graph& graph) {
-  std::set<TensorId> found;
-  for (const Op& op : graph.ops()) {
-    if (is_loss(op.kind)) found.insert(op.outputs.front());
+std::vector<graph::TensorId> loss_tensors(const graph::Graph& graph) {
+  std::set<graph::TensorId> found;
+  for (const graph::Op& op : graph.ops()) {
+    if (graph::is_loss(op.kind)) found.insert(op.outputs.front());
   }
   SLUICE_CHECK(!found.empty(), "a training graph has a loss");
   return {found.begin(), found.end()};
@@ -29,27 +29,28 @@ std::vector<TensorId> loss_tensors(const Graph& graph) {
 namespace {
 
 // Every rank's batches: the first rank's first one, the second rank's first one, ...
-class OwnBatches : public InputSource {
+class OwnBatches : public kernels::InputSource {
  public:
-  OwnBatches(InputSource& all, const Ranks& ranks) : all_(all), ranks_(ranks) {}
+  OwnBatches(kernels::InputSource& all, const kernels::Ranks& ranks) : all_(all), ranks_(ranks) {}
   Status fill(std::int64_t batch, std::span<const std::span<std::byte>> tensors) override {
     return all_.fill(batch * ranks_.count() + ranks_.rank(), tensors);
   }
 
  private:
-  InputSource& all_;
-  const Ranks& ranks_;
+  kernels::InputSource& all_;
+  const kernels::Ranks& ranks_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Session>> Session::create(Workload& workload, const Machine& machine, const Plan& plan,
-                                                 const SessionOptions& options, const ParkedTensors* earlier) {
-  const Graph& graph = workload.graph();
+Result<std::unique_ptr<Session>> Session::create(Workload& workload, const memory::Machine& machine,
+                                                 const plan::Plan& plan, const SessionOptions& options,
+                                                 const ParkedTensors* earlier) {
+  const graph::Graph& graph = workload.graph();
   std::unique_ptr<Session> session(new Session(workload, machine, plan, options));
   session->input_ = options.input;
   if (options.input == nullptr) {
-    SLUICE_ASSIGN(session->data_, open_data_source(options.data, input_tensors(graph), options.seed));
+    SLUICE_ASSIGN(session->data_, data::open_data_source(options.data, data::input_tensors(graph), options.seed));
     session->input_ = session->data_.get();
   }
   const int ranks = options.ranks == nullptr ? 1 : options.ranks->count();
@@ -66,40 +67,40 @@ Result<std::unique_ptr<Session>> Session::create(Workload& workload, const Machi
     SLUICE_ASSIGN(session->evaluator_, Evaluator::create(workload, options.data, options.seed));
   }
   session->losses_ = loss_tensors(graph);
-  session->loss_scale_ = loss_scale_tensors(graph);
+  session->loss_scale_ = graph::loss_scale_tensors(graph);
   SLUICE_RETURN_IF_ERROR(session->start_executor());
   SLUICE_RETURN_IF_ERROR(session->give_initial_values(earlier));
   return session;
 }
 
 Status Session::start_executor() {
-  SLUICE_ASSIGN(program_, lower_plan(workload_.graph(), machine_, plan_));
-  const PlanGraph step(workload_.graph(), plan_);
+  SLUICE_ASSIGN(program_, program::lower_plan(workload_.graph(), machine_, plan_));
+  const plan::PlanGraph step(workload_.graph(), plan_);
   rescheduled_ = step.rescheduled() == nullptr ? nullptr : workload_.compiled->rescheduled(*step.rescheduled());
   under_policy_ = nullptr;
   under_dtr_ = nullptr;
-  forget_unused_kernels();
-  return_free_memory();  // planning and lowering took more than steps do: before the arena is there too
+  kernels::forget_unused_kernels();
+  memory::return_free_memory();  // planning and lowering took more than steps do: before the arena is there too
   if (plan_.policy) {
     SLUICE_RETURN_IF_ERROR(start_policy());
   } else {
-    SLUICE_ASSIGN(executor_, Executor::create(compiled(), machine_, program_, plan_.budgets, options_.engines));
+    SLUICE_ASSIGN(executor_, exec::Executor::create(compiled(), machine_, program_, plan_.budgets, options_.engines));
   }
   parameters_ = std::make_unique<ParameterAccess>(compiled(), *executor_, options_.ranks);
   return {};
 }
 
 Status Session::start_policy() {
-  if (is_dtr(*plan_.policy)) {
+  if (policies::is_dtr(*plan_.policy)) {
     if (!plan_.policy->settings.empty()) return bad_input("/policy/settings: dtr has none");
-    SLUICE_ASSIGN(std::unique_ptr<DtrExecutor> executor,
-                  DtrExecutor::create(compiled(), machine_, plan_.policy->fast_bytes));
+    SLUICE_ASSIGN(std::unique_ptr<exec::DtrExecutor> executor,
+                  exec::DtrExecutor::create(compiled(), machine_, plan_.policy->fast_bytes));
     under_dtr_ = executor.get();
     executor_ = std::move(executor);
     return {};
   }
-  SLUICE_ASSIGN(std::unique_ptr<PolicyExecutor> executor,
-                PolicyExecutor::create(compiled(), machine_, program_, plan_.budgets, *plan_.policy));
+  SLUICE_ASSIGN(std::unique_ptr<exec::PolicyExecutor> executor,
+                exec::PolicyExecutor::create(compiled(), machine_, program_, plan_.budgets, *plan_.policy));
   under_policy_ = executor.get();
   executor_ = std::move(executor);
   return {};
@@ -108,7 +109,7 @@ Status Session::start_policy() {
 Status Session::give_initial_values(const ParkedTensors* earlier) {
   SLUICE_RETURN_IF_ERROR(fill_parameters(earlier));
   parameters_->release();
-  return_free_memory();
+  memory::return_free_memory();
   return {};
 }
 
@@ -121,7 +122,7 @@ Status Session::fill_parameters(const ParkedTensors* earlier) {
     SLUICE_ASSIGN(ForwardModel again, build_forward(workload_.options));
     workload_.values = std::move(again.values);
   }
-  const GivenValues* given = workload_.values.get();
+  const graph::GivenValues* given = workload_.values.get();
   SLUICE_RETURN_IF_ERROR(earlier != nullptr ? earlier->restore_or_initialise(*parameters_, options_.seed, given)
                                             : initialise_parameters(*parameters_, options_.seed, given));
   workload_.values.reset();
@@ -136,7 +137,7 @@ Result<StepOutcome> Session::run_step(std::int64_t step, double learning_rate) {
   }
   StepOutcome outcome;
   SLUICE_ASSIGN(outcome.trace, executor_->run_step({step, learning_rate, input_, options_.ranks, options_.seed}));
-  for (const TensorId loss : losses_) {
+  for (const graph::TensorId loss : losses_) {
     SLUICE_ASSIGN(const std::span<const float> value, parameters_->read(loss));
     outcome.loss += value[0];
   }
@@ -161,18 +162,18 @@ Status Session::note_loss_scale(std::int64_t step, const ScaleNow& before, StepO
   SLUICE_ASSIGN(const ScaleNow now, read_loss_scale());
   outcome.loss_scale = now.scale;
   outcome.left_out = now.left_out != before.left_out;
-  if (!outcome.left_out || before.of_updates > kLeastLossScale) return {};
+  if (!outcome.left_out || before.of_updates > graph::kLeastLossScale) return {};
   return Error{
       ErrorCode::kBadInput,
       fmt::format("step {}: gradients overflow fp16 even with a loss scale of {}, after {} updates left out; lower "
                   "--lr, or take --precision bf16-masters, whose range is that of fp32",
-                  step + 1, kLeastLossScale, before.left_out)};
+                  step + 1, graph::kLeastLossScale, before.left_out)};
 }
 
 Result<float> Session::mean_over_ranks(float loss) const {
   if (options_.ranks == nullptr) return loss;
   std::vector<float> losses(static_cast<std::size_t>(options_.ranks->count()));
-  SLUICE_RETURN_IF_ERROR(options_.ranks->gather(Channel::kBetweenSteps, std::as_bytes(std::span(&loss, 1)),
+  SLUICE_RETURN_IF_ERROR(options_.ranks->gather(kernels::Channel::kBetweenSteps, std::as_bytes(std::span(&loss, 1)),
                                                 sizeof(loss), std::as_writable_bytes(std::span(losses))));
   return std::accumulate(losses.begin(), losses.end(), 0.0F) / static_cast<float>(losses.size());
 }
@@ -185,10 +186,10 @@ std::vector<std::pair<std::string, double>> Session::policy_figures() const {
 
 Result<ParkedTensors> Session::park() {
   SLUICE_ASSIGN(ParkedTensors parked, ParkedTensors::park(*parameters_, scratch_folder(machine_)));
-  keep_peak_resident();
+  memory::keep_peak_resident();
   parameters_.reset();
   executor_.reset();
-  count_peak_anew();
+  memory::count_peak_anew();
   return parked;
 }
 
@@ -197,7 +198,7 @@ Status Session::restart(const ParkedTensors& parked) {
   if (status.ok()) status = parked.restore(*parameters_);
   if (status.ok()) {
     parameters_->release();
-    return_free_memory();
+    memory::return_free_memory();
     return {};
   }
   parameters_.reset();
@@ -208,18 +209,18 @@ Status Session::restart(const ParkedTensors& parked) {
 Result<ValidationResult> Session::validate(std::int64_t batches) {
   SLUICE_CHECK(evaluator_ != nullptr && executor_ != nullptr, "the session was made for validation and is not over");
   SLUICE_ASSIGN(const ParkedTensors parked, park());
-  Plan training = plan_;
-  if (under_policy_ == nullptr) training.budgets.at(kFastTier) = usable_fast_bytes(plan_);  // else fast-only's
+  plan::Plan training = plan_;
+  if (under_policy_ == nullptr) training.budgets.at(memory::kFastTier) = usable_fast_bytes(plan_);  // else fast-only's
   SLUICE_ASSIGN(const ValidationResult result, evaluator_->run(machine_, training, parked, batches));
   SLUICE_RETURN_IF_ERROR(restart(parked));
   return result;
 }
 
-Status Session::change_plan(const Plan& plan) {
+Status Session::change_plan(const plan::Plan& plan) {
   SLUICE_CHECK(executor_ != nullptr, "the session is not over");
-  SLUICE_RETURN_IF_ERROR(check_plan(workload_.graph(), machine_, plan));
+  SLUICE_RETURN_IF_ERROR(program::check_plan(workload_.graph(), machine_, plan));
   SLUICE_ASSIGN(const ParkedTensors parked, park());
-  Plan before = std::exchange(plan_, plan);
+  plan::Plan before = std::exchange(plan_, plan);
   const Status started = restart(parked);
   if (started.ok()) return {};
   plan_ = std::move(before);
@@ -229,17 +230,17 @@ Status Session::change_plan(const Plan& plan) {
                                                started.error().message, again.error().message)};
 }
 
-Locality Session::locality(const StepTimes& last) const {
-  if (under_policy_ == nullptr) return measure_locality(graph(), program_, last);
+sim::Locality Session::locality(const program::StepTimes& last) const {
+  if (under_policy_ == nullptr) return sim::measure_locality(graph(), program_, last);
   std::vector<Seconds> op_ends;
-  for (const Span& op : last.ops) op_ends.push_back(op.end);
-  return summarise_locality(under_policy_->last_step().ops, op_ends, last.step_seconds);
+  for (const program::Span& op : last.ops) op_ends.push_back(op.end);
+  return sim::summarise_locality(under_policy_->last_step().ops, op_ends, last.step_seconds);
 }
 
-std::optional<TimeBreakdown> Session::breakdown(const StepTimes& step) const {
-  if (under_dtr_ != nullptr) return break_down(under_dtr_->last_step(), step.step_seconds);
+std::optional<sim::TimeBreakdown> Session::breakdown(const program::StepTimes& step) const {
+  if (under_dtr_ != nullptr) return sim::break_down(under_dtr_->last_step(), step.step_seconds);
   if (under_policy_ != nullptr) return std::nullopt;
-  return break_down(program_, ops_run_again(plan_), step);
+  return sim::break_down(program_, sim::ops_run_again(plan_), step);
 }
 
 Result<std::string> Session::hash_parameters() { return parameter_hash(*parameters_); }
@@ -248,9 +249,9 @@ CheckpointIdentity Session::identity() const {
   return {workload_.forward.name,
           describe_settings(workload_.options),
           workload_.logical_fingerprint,
-          batch_size(workload_.graph()) * workload_.options.optimizer.ranks,
+          data::batch_size(workload_.graph()) * workload_.options.optimizer.ranks,
           options_.seed,
-          std::string(data_kind(options_.data)),
+          std::string(data::data_kind(options_.data)),
           workload_.undelayed};
 }
 
@@ -262,4 +263,4 @@ Result<std::int64_t> Session::load_checkpoint(const std::filesystem::path& path)
   return read_checkpoint(path, identity(), *parameters_);
 }
 
-}  // namespace sluice
+}  // namespace sluice::train

@@ -25,24 +25,26 @@
 #include "sluice/train/training.hpp"
 #include "sluice/train/workload.hpp"
 
-namespace sluice {
+namespace sluice::train {
 
 struct SessionOptions {
-  std::string data = "synthetic";  // as open_data_source() reads it
-  InputSource* input = nullptr;    // instead of `data`; outlives the session
+  std::string data = "synthetic";         // as open_data_source() reads it
+  kernels::InputSource* input = nullptr;  // instead of `data`; outlives the session
   std::uint64_t seed = 1;
   bool validate = false;  // validate() will be called: the split is opened at once, so that faults show early
   // Of a workload that has several: each has a session, and all make the same calls. Outlives it.
-  Ranks* ranks = nullptr;
+  kernels::Ranks* ranks = nullptr;
   bool alone = false;  // of a workload for several, to measure: what others send is taken to be like its own
-  EngineFactory engines = make_engine;  // of a plan's links; a test's own fail where the test wants them to
+  exec::EngineFactory engines =
+      memory::make_engine;  // of a plan's links; a test's own fail where the test wants them to
 };
 
 class Session : public Training {
  public:
   // `workload` must outlive the session. Parameters that `earlier` holds (nullptr: none) start with its values.
-  static Result<std::unique_ptr<Session>> create(Workload& workload, const Machine& machine, const Plan& plan,
-                                                 const SessionOptions& options, const ParkedTensors* earlier = nullptr);
+  static Result<std::unique_ptr<Session>> create(Workload& workload, const memory::Machine& machine,
+                                                 const plan::Plan& plan, const SessionOptions& options,
+                                                 const ParkedTensors* earlier = nullptr);
 
   Result<StepOutcome> run_step(std::int64_t step, double learning_rate) override;
 
@@ -56,7 +58,7 @@ class Session : public Training {
   // From the next step on the session obeys `plan`; parameters go on with the same bits. Meanwhile they wait on disk,
   // as above. A plan that breaks a rule or cannot be started (memory, disk) is refused with the reason, and the session
   // goes on with the one it had; when that cannot be started again either, the session is over.
-  Status change_plan(const Plan& plan);
+  Status change_plan(const plan::Plan& plan);
   bool running() const { return executor_ != nullptr; }  // not over
 
   Result<std::string> hash_parameters();
@@ -65,26 +67,26 @@ class Session : public Training {
   ParameterAccess& parameters() { return *parameters_; }
 
   // What the ops of `last`, the last step, found in fast memory.
-  Locality locality(const StepTimes& last) const;
+  sim::Locality locality(const program::StepTimes& last) const;
   // Where the time of a step of this session, under dtr the last one, went; nothing under other policies, which have no
   // plan of transfers.
-  std::optional<TimeBreakdown> breakdown(const StepTimes& step) const;
+  std::optional<sim::TimeBreakdown> breakdown(const program::StepTimes& step) const;
 
   // Policy::figures() or DtrExecutor::figures() of all steps; empty under a plan.
   std::vector<std::pair<std::string, double>> policy_figures() const;
 
-  const Plan& plan() const { return plan_; }
-  const Program& program() const { return program_; }
-  const Graph& graph() const { return compiled().graph(); }  // whose ops the plan and the program run
-  Executor& executor() { return *executor_; }                // validate() and change_plan() make another one
+  const plan::Plan& plan() const { return plan_; }
+  const program::Program& program() const { return program_; }
+  const graph::Graph& graph() const { return compiled().graph(); }  // whose ops the plan and the program run
+  exec::Executor& executor() { return *executor_; }                 // validate() and change_plan() make another one
   std::vector<std::string> notes() const { return executor_->notes(); }
 
  private:
-  Session(Workload& workload, const Machine& machine, const Plan& plan, const SessionOptions& options)
+  Session(Workload& workload, const memory::Machine& machine, const plan::Plan& plan, const SessionOptions& options)
       : workload_(workload), machine_(machine), plan_(plan), options_(options) {}
   Status start_executor();
   Status start_policy();
-  CompiledGraph& compiled() const { return rescheduled_ ? *rescheduled_ : *workload_.compiled; }
+  kernels::CompiledGraph& compiled() const { return rescheduled_ ? *rescheduled_ : *workload_.compiled; }
   Result<ParkedTensors> park();  // and end the executor
   Status restart(const ParkedTensors& parked);
   Status give_initial_values(const ParkedTensors* earlier);
@@ -98,24 +100,24 @@ class Session : public Training {
   Status note_loss_scale(std::int64_t step, const ScaleNow& before, StepOutcome& outcome);
 
   Workload& workload_;
-  Machine machine_;
-  Plan plan_;
+  memory::Machine machine_;
+  plan::Plan plan_;
   SessionOptions options_;
-  Program program_;
-  std::unique_ptr<CompiledGraph> rescheduled_;  // of a plan with a schedule
-  InputSource* input_ = nullptr;                // the options', or one of these
-  std::unique_ptr<InputSource> data_;
-  std::unique_ptr<InputSource> own_data_;  // of this rank, where there are several
+  program::Program program_;
+  std::unique_ptr<kernels::CompiledGraph> rescheduled_;  // of a plan with a schedule
+  kernels::InputSource* input_ = nullptr;                // the options', or one of these
+  std::unique_ptr<kernels::InputSource> data_;
+  std::unique_ptr<kernels::InputSource> own_data_;  // of this rank, where there are several
   std::unique_ptr<Evaluator> evaluator_;
-  std::vector<TensorId> losses_;
-  std::optional<LossScaleTensors> loss_scale_;  // where gradients are in fp16
-  std::unique_ptr<Executor> executor_;
-  const PolicyExecutor* under_policy_ = nullptr;  // executor_, where the plan is a policy's
-  const DtrExecutor* under_dtr_ = nullptr;        // executor_, where the policy is dtr
+  std::vector<graph::TensorId> losses_;
+  std::optional<graph::LossScaleTensors> loss_scale_;  // where gradients are in fp16
+  std::unique_ptr<exec::Executor> executor_;
+  const exec::PolicyExecutor* under_policy_ = nullptr;  // executor_, where the plan is a policy's
+  const exec::DtrExecutor* under_dtr_ = nullptr;        // executor_, where the policy is dtr
   std::unique_ptr<ParameterAccess> parameters_;
 };
 
 // The scalar outputs that make up the loss, ascending: what its ops make (graph/op.hpp: is_loss).
-std::vector<TensorId> loss_tensors(const Graph& graph);
+std::vector<graph::TensorId> loss_tensors(const graph::Graph& graph);
 
-}  // namespace sluice
+}  // namespace sluice::train

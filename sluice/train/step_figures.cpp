@@ -11,40 +11,41 @@
 #include "sluice/sim/plan_costs.hpp"
 #include "sluice/sim/times_in_steps.hpp"
 
-namespace sluice {
+namespace sluice::train {
 namespace {
 
 // A batch norm that ran as its apply part, or an op by another kernel, says nothing of the graph's own.
-bool runs_as_given(const Op& ran, const Op& given) {
+bool runs_as_given(const graph::Op& ran, const graph::Op& given) {
   if (ran.kind != given.kind || ran.processor != given.processor) return false;
   return ran.implementations.empty() || ran.implementations.front().name == given.implementations.front().name;
 }
 
 // By signature of the given graph's ops.
-std::map<std::string, OpMeasurement> ops_in_steps(const Graph& graph, const PlanCosts& costs, const Program& program,
-                                                  std::span<const StepTimes> steps) {
-  const std::vector<std::vector<Seconds>> by_slot = op_times_in_steps(program, costs.costs(), steps);
+std::map<std::string, profile::OpMeasurement> ops_in_steps(const graph::Graph& graph, const sim::PlanCosts& costs,
+                                                           const program::Program& program,
+                                                           std::span<const program::StepTimes> steps) {
+  const std::vector<std::vector<Seconds>> by_slot = sim::op_times_in_steps(program, costs.costs(), steps);
   std::map<std::string, std::vector<Seconds>> samples;
-  std::map<std::string, OpWork> work;
-  for (OpIndex slot = 0; slot < costs.graph().op_count(); ++slot) {
-    const OpIndex op = costs.rescheduled() == nullptr ? slot : costs.rescheduled()->op_of[as_index(slot)];
+  std::map<std::string, profile::OpWork> work;
+  for (graph::OpIndex slot = 0; slot < costs.graph().op_count(); ++slot) {
+    const graph::OpIndex op = costs.rescheduled() == nullptr ? slot : costs.rescheduled()->op_of[as_index(slot)];
     if (by_slot[as_index(slot)].empty() || !runs_as_given(costs.graph().op(slot), graph.op(op))) continue;
-    const std::string signature = op_signature(graph, graph.op(op));
+    const std::string signature = graph::op_signature(graph, graph.op(op));
     std::vector<Seconds>& of_op = samples[signature];
     of_op.insert(of_op.end(), by_slot[as_index(slot)].begin(), by_slot[as_index(slot)].end());
-    work[signature] = work_of(graph, graph.op(op));
+    work[signature] = profile::work_of(graph, graph.op(op));
   }
-  std::map<std::string, OpMeasurement> measured;
+  std::map<std::string, profile::OpMeasurement> measured;
   for (auto& [signature, of_op] : samples) {
-    measured[signature] = {.warm = summarize(std::move(of_op)), .in_steps = true, .work = work[signature]};
+    measured[signature] = {.warm = profile::summarize(std::move(of_op)), .in_steps = true, .work = work[signature]};
   }
   return measured;
 }
 
-void remember(const std::map<std::string, OpMeasurement>& measured, ProfileCache& cache) {
+void remember(const std::map<std::string, profile::OpMeasurement>& measured, profile::ProfileCache& cache) {
   int unknown = 0;
   for (const auto& [signature, op] : measured) {
-    const std::optional<OpMeasurement> known = cache.find_op(signature);
+    const std::optional<profile::OpMeasurement> known = cache.find_op(signature);
     if (known && known->sound() && !known->in_steps) continue;
     cache.put_op(signature, op);
     ++unknown;
@@ -56,17 +57,18 @@ void remember(const std::map<std::string, OpMeasurement>& measured, ProfileCache
 }  // namespace
 
 Figures figures_from_steps(const Workload& workload, const Session& session, const Figures& before,
-                           const StepTimes& predicted, std::span<const StepTimes> steps, ProfileCache& cache) {
-  const PlanCosts costs(workload.graph(), before.profile, before.machine, session.plan());
+                           const program::StepTimes& predicted, std::span<const program::StepTimes> steps,
+                           profile::ProfileCache& cache) {
+  const sim::PlanCosts costs(workload.graph(), before.profile, before.machine, session.plan());
   const auto measured = ops_in_steps(workload.graph(), costs, session.program(), steps);
-  ProfileCache now = cache;  // with this run's own times of all ops that ran: they are of this moment
+  profile::ProfileCache now = cache;  // with this run's own times of all ops that ran: they are of this moment
   for (const auto& [signature, op] : measured) now.put_op(signature, op);
-  Figures figures{drifted(before.machine, measure_drift(session.program(), predicted, steps)),
-                  known_profile(workload.graph(), before.machine, now)};
+  Figures figures{sim::drifted(before.machine, sim::measure_drift(session.program(), predicted, steps)),
+                  profile::known_profile(workload.graph(), before.machine, now)};
   figures.profile.encodings = before.profile.encodings;
   figures.profile.choices = before.profile.choices;
   remember(measured, cache);
   return figures;
 }
 
-}  // namespace sluice
+}  // namespace sluice::train

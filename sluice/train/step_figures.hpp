@@ -9,11 +9,11 @@
 #include "sluice/program/step_times.hpp"
 #include "sluice/train/session.hpp"
 
-namespace sluice {
+namespace sluice::train {
 
 struct Figures {
-  Machine machine;
-  Profile profile = {};
+  memory::Machine machine;
+  profile::Profile profile = {};
   bool estimated = false;  // op times of other ops, or links after a short look: to begin with
 };
 
@@ -22,6 +22,7 @@ struct Figures {
 // showed them (sim/drift.hpp). What the cache did not know of ops is put there and saved, as measured in steps.
 // `predicted`: of the steps, by the figures before.
 Figures figures_from_steps(const Workload& workload, const Session& session, const Figures& before,
-                           const StepTimes& predicted, std::span<const StepTimes> steps, ProfileCache& cache);
+                           const program::StepTimes& predicted, std::span<const program::StepTimes> steps,
+                           profile::ProfileCache& cache);
 
-}  // namespace sluice
+}  // namespace sluice::train

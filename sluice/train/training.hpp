@@ -11,11 +11,11 @@
 #include "sluice/program/step_times.hpp"
 #include "sluice/train/evaluation.hpp"
 
-namespace sluice {
+namespace sluice::train {
 
 struct StepOutcome {
   float loss = 0;  // the sum, where a step has several losses
-  StepTimes trace;
+  program::StepTimes trace;
   std::string variant;  // which graph it was, where there are several: "size 25"
   // Where gradients are in fp16 (rewrite/scale_loss.hpp): the scale of the next step, and whether this one's overflowed.
   std::optional<float> loss_scale = {};
@@ -31,4 +31,4 @@ class Training {
   virtual Status save_checkpoint(const std::filesystem::path& path, std::int64_t next_step) = 0;
 };
 
-}  // namespace sluice
+}  // namespace sluice::train

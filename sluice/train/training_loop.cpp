@@ -1,6 +1,6 @@
 #include "sluice/train/training_loop.hpp"
 
-namespace sluice {
+namespace sluice::train {
 namespace {
 
 bool checkpoint_due(const TrainingOptions& options, std::int64_t next_step) {
@@ -43,4 +43,4 @@ Result<TrainingOutcome> run_training(Training& training, const TrainingOptions& 
   return outcome;
 }
 
-}  // namespace sluice
+}  // namespace sluice::train

@@ -11,7 +11,7 @@
 #include "sluice/train/learning_rate.hpp"
 #include "sluice/train/training.hpp"
 
-namespace sluice {
+namespace sluice::train {
 
 struct TrainingOptions {
   std::int64_t first_step = 0;  // where a resumed run goes on
@@ -29,7 +29,7 @@ struct StepReport {
   std::int64_t step = 0;
   float loss = 0;
   double learning_rate = 0;
-  const StepTimes& trace;
+  const program::StepTimes& trace;
   const std::string& variant;            // empty where all steps are alike
   std::optional<float> loss_scale = {};  // as in StepOutcome
   bool left_out = false;
@@ -52,4 +52,4 @@ struct TrainingObserver {
 Result<TrainingOutcome> run_training(Training& training, const TrainingOptions& options,
                                      const TrainingObserver& observer);
 
-}  // namespace sluice
+}  // namespace sluice::train

@@ -8,7 +8,7 @@
 #include "sluice/profile/scale_profile.hpp"
 #include "sluice/train/planning_advice.hpp"
 
-namespace sluice {
+namespace sluice::train {
 namespace {
 
 class Stopwatch {
@@ -26,13 +26,13 @@ Error of_variant(const VariantKey& key, const Error& error) {
 
 }  // namespace
 
-VariantTraining::VariantTraining(Machine machine, VariantSettings settings)
+VariantTraining::VariantTraining(memory::Machine machine, VariantSettings settings)
     : machine_(std::move(machine)),
       settings_(std::move(settings)),
       parked_(scratch_folder(machine_)),
       present_(settings_.reference) {}
 
-Result<std::unique_ptr<VariantTraining>> VariantTraining::create(Machine machine, VariantSettings settings) {
+Result<std::unique_ptr<VariantTraining>> VariantTraining::create(memory::Machine machine, VariantSettings settings) {
   std::unique_ptr<VariantTraining> training(new VariantTraining(std::move(machine), std::move(settings)));
   SLUICE_RETURN_IF_ERROR(training->start_reference());
   return training;
@@ -44,8 +44,8 @@ Status VariantTraining::start_reference() {
   if (!workload.ok()) return of_variant(settings_.reference, workload.error());
   notes_ = workload->notes;
   if (settings_.fast.size) {
-    const Bytes whole = fast_only_bytes(workload->graph());
-    settings_.fast.size = MemorySize{align_down(settings_.fast.size->resolve(whole), kBlockAlignment)};
+    const Bytes whole = planners::fast_only_bytes(workload->graph());
+    settings_.fast.size = MemorySize{align_down(settings_.fast.size->resolve(whole), memory::kBlockAlignment)};
   }
   if (settings_.session.validate) {
     SLUICE_ASSIGN(evaluator_, Evaluator::create(*workload, settings_.session.data, settings_.session.seed));
@@ -74,9 +74,9 @@ Status VariantTraining::add_variant(const VariantKey& key, Workload workload) {
   variant.bucket = settings_.buckets.of(key.size);
   variant.workload = std::move(workload);
   variant.fingerprint = variant.workload.graph().fingerprint();
-  const Result<Profile> profile = profile_for(variant);
+  const Result<profile::Profile> profile = profile_for(variant);
   if (!profile.ok()) return of_variant(key, profile.error());
-  Result<Plan> plan = plan_workload(variant.workload, machine_, *profile, settings_.planner, settings_.fast);
+  Result<plan::Plan> plan = plan_workload(variant.workload, machine_, *profile, settings_.planner, settings_.fast);
   if (!plan.ok()) {  // which ends the training
     return of_variant(
         key, advised(variant.workload, machine_, *profile, settings_.planner, settings_.fast, nullptr, plan.error()));
@@ -88,18 +88,18 @@ Status VariantTraining::add_variant(const VariantKey& key, Workload workload) {
   return {};
 }
 
-Result<Profile> VariantTraining::profile_for(Variant& variant) {
+Result<profile::Profile> VariantTraining::profile_for(Variant& variant) {
   const auto known = profiles_.find({variant.key.path, variant.bucket});
   variant.profiled = known == profiles_.end() ? variant.key : known->second.from;
   if (known != profiles_.end()) {
     const BucketProfile& bucket = known->second;
     ++costs_.profiles_estimated;
-    Profile profile =
-        scale_profile(variants_.at(bucket.from).workload.graph(), bucket.profile, variant.workload.graph());
+    profile::Profile profile =
+        profile::scale_profile(variants_.at(bucket.from).workload.graph(), bucket.profile, variant.workload.graph());
     variant.distinct_ops = profile.distinct_ops;
     return profile;
   }
-  SLUICE_ASSIGN(Profile profile, settings_.profile(variant.workload));
+  SLUICE_ASSIGN(profile::Profile profile, settings_.profile(variant.workload));
   ++costs_.profiles_measured;
   variant.distinct_ops = profile.distinct_ops;
   variant.measured_ops = profile.measured_ops;
@@ -167,4 +167,4 @@ Result<std::string> VariantTraining::hash_parameters() {
   return parked_.hash();
 }
 
-}  // namespace sluice
+}  // namespace sluice::train

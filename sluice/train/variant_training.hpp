@@ -28,7 +28,7 @@
 #include "sluice/train/session.hpp"
 #include "sluice/train/variants.hpp"
 
-namespace sluice {
+namespace sluice::train {
 
 struct Variant {
   VariantKey key;
@@ -38,7 +38,7 @@ struct Variant {
   int measured_ops = 0;  // of these, measured for this variant; the others were known, or are estimates
   Workload workload;
   std::string fingerprint;  // of the workload's graph
-  Plan plan;
+  plan::Plan plan;
   std::int64_t steps = 0;  // run so far
 
   bool estimated() const { return profiled != key; }
@@ -48,11 +48,11 @@ struct VariantSettings {
   // Which graph a step has. Must depend on the step alone (and so on its data), so that runs can be repeated.
   std::function<VariantKey(std::int64_t step)> key_of;
   std::function<Result<Workload>(const VariantKey& key)> build;
-  std::function<Result<Profile>(Workload& workload)> profile;  // measure_profile() with the cache, say
-  std::function<void(const Variant& variant)> on_planned;      // called for each new plan; may be empty
+  std::function<Result<profile::Profile>(Workload& workload)> profile;  // measure_profile() with the cache, say
+  std::function<void(const Variant& variant)> on_planned;               // called for each new plan; may be empty
   SizeBuckets buckets;
   VariantKey reference;  // see the top of this file
-  std::string planner{kDefaultPlanner};
+  std::string planner{planners::kDefaultPlanner};
   FastBudget fast;
   SessionOptions session;
 };
@@ -69,7 +69,7 @@ struct VariantCosts {
 
 class VariantTraining : public Training {
  public:
-  static Result<std::unique_ptr<VariantTraining>> create(Machine machine, VariantSettings settings);
+  static Result<std::unique_ptr<VariantTraining>> create(memory::Machine machine, VariantSettings settings);
 
   Result<StepOutcome> run_step(std::int64_t step, double learning_rate) override;
 
@@ -82,7 +82,7 @@ class VariantTraining : public Training {
   // Of all persistent tensors of all variants so far, by name (ParkedTensors::hash): equal for equal bits.
   Result<std::string> hash_parameters();
 
-  const Machine& machine() const { return machine_; }
+  const memory::Machine& machine() const { return machine_; }
   const std::map<VariantKey, Variant>& variants() const { return variants_; }
   const Variant& reference() const { return variants_.at(settings_.reference); }
   const VariantCosts& costs() const { return costs_; }
@@ -91,19 +91,19 @@ class VariantTraining : public Training {
  private:
   struct BucketProfile {
     VariantKey from;
-    Profile profile;
+    profile::Profile profile;
   };
 
-  VariantTraining(Machine machine, VariantSettings settings);
+  VariantTraining(memory::Machine machine, VariantSettings settings);
   Status start_reference();
   Status prepare(const VariantKey& key);
   Status add_variant(const VariantKey& key, Workload workload);
-  Result<Profile> profile_for(Variant& variant);
+  Result<profile::Profile> profile_for(Variant& variant);
   Status start_session(const VariantKey& key);
   Status park();  // and end the session, if there is one
   Status change_to(const VariantKey& key);
 
-  Machine machine_;
+  memory::Machine machine_;
   VariantSettings settings_;
   std::map<VariantKey, Variant> variants_;
   std::map<std::pair<std::string, int>, BucketProfile> profiles_;  // by path and bucket
@@ -115,4 +115,4 @@ class VariantTraining : public Training {
   std::vector<std::string> notes_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::train

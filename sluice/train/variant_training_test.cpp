@@ -15,13 +15,13 @@
 #include "sluice/testing/float_bits.hpp"
 #include "sluice/testing/small_models.hpp"
 
-namespace sluice {
+namespace sluice::train {
 namespace {
 
 using ::testing::HasSubstr;
 
-Machine file_machine(int threads) {
-  return *make_machine({.threads = threads, .slow = {{"file"}}, .spill_path = ::testing::TempDir()});
+memory::Machine file_machine(int threads) {
+  return *memory::make_machine({.threads = threads, .slow = {{"file"}}, .spill_path = ::testing::TempDir()});
 }
 
 MemorySize size_of_text(const std::string& text) { return *parse_memory_size(text); }
@@ -38,13 +38,13 @@ struct VariantRun {
 };
 
 // Op times are given, by the bytes that an op touches, so that nothing has to be timed.
-Profile profile_by_bytes(const Graph& graph) {
-  Profile profile;
+profile::Profile profile_by_bytes(const graph::Graph& graph) {
+  profile::Profile profile;
   profile.graph_fingerprint = graph.fingerprint();
-  profile.provenance = Provenance::kGiven;
-  for (const Op& op : graph.ops()) {
+  profile.provenance = memory::Provenance::kGiven;
+  for (const graph::Op& op : graph.ops()) {
     Bytes bytes = 0;
-    for (const TensorId id : op.inputs) bytes += graph.tensor(id).bytes;
+    for (const graph::TensorId id : op.inputs) bytes += graph.tensor(id).bytes;
     profile.op_seconds.push_back(1e-6 + static_cast<double>(bytes) * 1e-9);
   }
   return profile;
@@ -105,9 +105,9 @@ class VariantTrainingTest : public ::testing::TestWithParam<int> {
 
   static std::function<Result<Workload>(const VariantKey&)> by_length(const std::string& model, int threads,
                                                                       std::int64_t classes = 0) {
-    const auto entry = std::ranges::find(models(), model, &ModelEntry::name);
-    WorkloadOptions options{.model = model, .shape = small_options(*entry), .threads = threads};
-    options.optimizer.optimizer = Optimizer::kAdam;
+    const auto entry = std::ranges::find(models::models(), model, &models::ModelEntry::name);
+    WorkloadOptions options{.model = model, .shape = testing::small_options(*entry), .threads = threads};
+    options.optimizer.optimizer = graph::Optimizer::kAdam;
     if (classes > 0) options.shape.classes = classes;
     return [options](const VariantKey& key) {
       WorkloadOptions each = options;
@@ -150,15 +150,15 @@ TEST_P(VariantTrainingTest, FiveLengthsThenTwoMore) {
 
 // conv, then blocks as the path says, then a classifier: "" none, "a" one block, "ab" two, "b" the second alone.
 ForwardModel with_blocks(const std::string& path) {
-  GraphBuilder builder("blocks");
+  graph::GraphBuilder builder("blocks");
   builder.begin_layer("input");
-  TensorId x = builder.input(4, 3, 16, 16, 10);
+  graph::TensorId x = builder.input(4, 3, 16, 16, 10);
   builder.begin_layer("conv");
-  x = builder.batch_norm(builder.conv2d(x, {.out_channels = 16, .kernel = 3, .padding = 1}), Activation::kRelu);
+  x = builder.batch_norm(builder.conv2d(x, {.out_channels = 16, .kernel = 3, .padding = 1}), graph::Activation::kRelu);
   for (const char block : path) {
     builder.begin_layer(std::string("block_") + block);
-    const TensorId y = builder.conv2d(x, {.out_channels = 16, .kernel = 3, .padding = 1});
-    x = builder.batch_norm(builder.add(x, y), Activation::kRelu);
+    const graph::TensorId y = builder.conv2d(x, {.out_channels = 16, .kernel = 3, .padding = 1});
+    x = builder.batch_norm(builder.add(x, y), graph::Activation::kRelu);
   }
   builder.begin_layer("fc");
   builder.softmax_cross_entropy(builder.dense(builder.global_avg_pool(x), 10));
@@ -188,7 +188,7 @@ TEST_P(VariantTrainingTest, ChangingBetweenEqualGraphsChangesNothing) {
 
   auto workload = build({"", 12});
   ASSERT_TRUE(workload.ok());
-  const Machine machine = file_machine(GetParam());
+  const memory::Machine machine = file_machine(GetParam());
   const auto plan = plan_workload(*workload, machine, profile_by_bytes(workload->graph()), "fast-only", {});
   ASSERT_TRUE(plan.ok());
   auto session = Session::create(*workload, machine, *plan, {});
@@ -256,4 +256,4 @@ TEST_F(VariantTrainingErrorTest, AVariantThatCannotBeBuiltLeavesTheParametersAsT
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::train

@@ -8,7 +8,7 @@
 #include "sluice/base/parse.hpp"
 #include "sluice/base/random.hpp"
 
-namespace sluice {
+namespace sluice::train {
 namespace {
 
 constexpr std::uint64_t kDrawnSize = stream_of("sizes of inputs");
@@ -88,4 +88,4 @@ std::function<VariantKey(std::int64_t step)> drawn_sizes(std::vector<std::int64_
   };
 }
 
-}  // namespace sluice
+}  // namespace sluice::train

@@ -14,7 +14,7 @@
 
 #include "sluice/base/result.hpp"
 
-namespace sluice {
+namespace sluice::train {
 
 // Names a graph among those that a run's steps may have.
 struct VariantKey {
@@ -51,4 +51,4 @@ Result<std::vector<std::int64_t>> parse_sizes(std::string_view text);
 // Draws one of `sizes` for each step, uniformly, from (seed, step) alone: a resumed run draws the same.
 std::function<VariantKey(std::int64_t step)> drawn_sizes(std::vector<std::int64_t> sizes, std::uint64_t seed);
 
-}  // namespace sluice
+}  // namespace sluice::train

@@ -8,7 +8,7 @@
 
 #include "sluice/testing/random/seeded_random.hpp"
 
-namespace sluice {
+namespace sluice::train {
 namespace {
 
 using ::testing::ElementsAre;
@@ -107,4 +107,4 @@ TEST(VariantKeyTest, Text) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::train

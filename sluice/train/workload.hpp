@@ -15,20 +15,20 @@
 #include "sluice/models/model.hpp"
 #include "sluice/onnx/import.hpp"
 
-namespace sluice {
+namespace sluice::train {
 
 struct WorkloadOptions {
   std::string model;           // built-in; empty when `onnx` is not
   std::filesystem::path onnx;  // a file
-  OnnxLoss onnx_loss = OnnxLoss::kAuto;
+  onnx::OnnxLoss onnx_loss = onnx::OnnxLoss::kAuto;
   // Batch 0: the model's usual, or the file's. Of the other fields, an ONNX file takes only the sequence length.
-  ModelOptions shape{.batch = 0};
-  OptimizerOptions optimizer;
-  Precision precision = Precision::kF32;
+  models::ModelOptions shape{.batch = 0};
+  graph::OptimizerOptions optimizer;
+  graph::Precision precision = graph::Precision::kF32;
   int finer_slices = 1;                  // than usual (prepare.hpp)
   int threads = 1;                       // of the main processor
   std::string backend{kDefaultBackend};  // of the main processor
-  std::vector<ProcessorKernels> other_processors = {};
+  std::vector<kernels::ProcessorKernels> other_processors = {};
 };
 
 // A run that this one may go on from, though it is another.
@@ -39,18 +39,18 @@ struct EarlierRun {
 
 struct Workload {
   WorkloadOptions options;
-  Graph forward;                              // without backward and update ops
-  std::shared_ptr<const GivenValues> values;  // initial ones from a file; dropped once they were used
+  graph::Graph forward;                              // without backward and update ops
+  std::shared_ptr<const graph::GivenValues> values;  // initial ones from a file; dropped once they were used
   // Of the graph before the backend chose layouts; where a step takes several batches, on one rank or on several, of the
   // same with one.
   std::string logical_fingerprint;
   std::optional<EarlierRun> undelayed;  // of a run with delayed updates: the same without
   std::vector<std::string> notes;       // what was done differently than asked, and by the importer
-  std::unique_ptr<CompiledGraph> compiled;
+  std::unique_ptr<kernels::CompiledGraph> compiled;
   // By op of the executable graph: what all plans are to choose; empty: its own. A run's bits depend on them.
-  std::vector<OpChoice> choices;
+  std::vector<graph::OpChoice> choices;
 
-  const Graph& graph() const { return compiled->graph(); }  // the executable graph
+  const graph::Graph& graph() const { return compiled->graph(); }  // the executable graph
 };
 
 // bf16 on a CPU that cannot compute in it becomes fp32, with a note.
@@ -58,8 +58,8 @@ Result<Workload> build_workload(const WorkloadOptions& options);
 
 // The forward graph alone, and what came with it. Cheap for a built-in model.
 struct ForwardModel {
-  Graph graph;
-  std::shared_ptr<const GivenValues> values;
+  graph::Graph graph;
+  std::shared_ptr<const graph::GivenValues> values;
   std::vector<std::string> notes;
 };
 Result<ForwardModel> build_forward(const WorkloadOptions& options);
@@ -70,4 +70,4 @@ Result<Workload> build_workload(ForwardModel forward, const WorkloadOptions& opt
 // "sgd momentum 0.9, weight decay 0.0001, fp32": what a run's results depend on besides model, data and seed.
 std::string describe_settings(const WorkloadOptions& options);
 
-}  // namespace sluice
+}  // namespace sluice::train

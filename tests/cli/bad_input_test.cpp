@@ -6,7 +6,7 @@
 
 #include "tests/cli/command_runner.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 namespace {
 
 using ::testing::AllOf;
@@ -157,4 +157,4 @@ TEST(BadInputTest, IsRefusedWithAClearMessage) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::tests

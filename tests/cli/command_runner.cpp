@@ -19,7 +19,7 @@
 
 #include "tools/run_command.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 
 namespace {
 
@@ -195,4 +195,4 @@ std::string read_text(const std::string& path) {
 
 nlohmann::json read_json(const std::string& path) { return nlohmann::json::parse(read_text(path)); }
 
-}  // namespace sluice
+}  // namespace sluice::tests

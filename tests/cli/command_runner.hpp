@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace sluice {
+namespace sluice::tests {
 
 struct CommandResult {
   int exit_code = 0;  // 128 + signal when killed
@@ -66,4 +66,4 @@ class TemporaryFolder {
 std::string read_text(const std::string& path);
 nlohmann::json read_json(const std::string& path);
 
-}  // namespace sluice
+}  // namespace sluice::tests

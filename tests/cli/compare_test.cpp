@@ -11,7 +11,7 @@
 #include "tests/cli/command_runner.hpp"
 #include "tests/cli/documented_fields.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 namespace {
 
 using nlohmann::json;
@@ -161,4 +161,4 @@ TEST_F(CompareTest, CtrlCEndsItWithAllItsWorkers) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::tests

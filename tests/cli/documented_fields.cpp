@@ -4,7 +4,7 @@
 #include <fstream>
 #include <map>
 
-namespace sluice {
+namespace sluice::tests {
 namespace {
 
 using nlohmann::json;
@@ -247,4 +247,4 @@ std::vector<std::string> check_fields(const json& document, const std::vector<Do
   return check.faults;
 }
 
-}  // namespace sluice
+}  // namespace sluice::tests

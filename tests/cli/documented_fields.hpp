@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace sluice {
+namespace sluice::tests {
 
 struct DocumentedField {
   std::vector<std::string> path;  // keys; "[]" stands for every element of an array
@@ -40,4 +40,4 @@ std::set<std::string> field_names(const nlohmann::json& document);
 std::vector<std::string> check_fields(const nlohmann::json& document, const std::vector<DocumentedField>& fields,
                                       const std::string& stands_alone);
 
-}  // namespace sluice
+}  // namespace sluice::tests

@@ -10,7 +10,7 @@
 
 #include "tests/cli/command_runner.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 namespace {
 
 using nlohmann::json;
@@ -252,4 +252,4 @@ TEST_F(FilesTest, WhereEverythingFitsTheStepsMeasure) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::tests

@@ -9,7 +9,7 @@
 
 #include "tests/cli/command_runner.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 namespace {
 
 using nlohmann::json;
@@ -163,4 +163,4 @@ TEST_F(CompletionTest, BashOffersWordsNamesAndFiles) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::tests

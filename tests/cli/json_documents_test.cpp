@@ -10,7 +10,7 @@
 #include "tests/cli/command_runner.hpp"
 #include "tests/cli/documented_fields.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 namespace {
 
 using nlohmann::json;
@@ -246,4 +246,4 @@ TEST_F(JsonDocumentsTest, AFieldThatIsMissingOrOfAnotherTypeWouldBeFound) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::tests

@@ -6,7 +6,7 @@
 
 #include "tests/cli/command_runner.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 namespace {
 
 using nlohmann::json;
@@ -113,4 +113,4 @@ TEST(TerminalTest, TheTimeLeftIsShownOnceSomethingIsDone) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::tests

@@ -9,7 +9,7 @@
 #include "tests/cli/command_runner.hpp"
 #include "tests/cli/documented_fields.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 namespace {
 
 using nlohmann::json;
@@ -95,4 +95,4 @@ TEST_F(ReportTest, AnInterruptedReportIsWhole) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::tests

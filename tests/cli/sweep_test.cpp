@@ -4,7 +4,7 @@
 
 #include "tests/cli/command_runner.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 namespace {
 
 using nlohmann::json;
@@ -106,4 +106,4 @@ TEST_F(SweepTest, CtrlCKeepsWhatIsFinished) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::tests

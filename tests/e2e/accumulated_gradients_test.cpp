@@ -5,28 +5,30 @@
 
 #include "tests/e2e/trained_run.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 namespace {
 
 constexpr float kAccumulatedRate = 0.05F;
 
 // Without momentum and decay: a step changes a parameter by -rate times its gradient.
-OptimizerOptions plain_steps(int accumulate) { return {.momentum = 0, .weight_decay = 0, .accumulate = accumulate}; }
+graph::OptimizerOptions plain_steps(int accumulate) {
+  return {.momentum = 0, .weight_decay = 0, .accumulate = accumulate};
+}
 
 struct Trained {
   std::vector<float> parameters;
   float loss = 0;  // of the last step
 };
 
-Trained after_steps(const WorkloadOptions& options, const std::vector<std::int64_t>& steps) {
-  Workload workload = test_workload(options);
-  const Machine machine = test_machine(1, {"file"});
-  const Plan plan = *test_plan(workload, machine, "fast-only", "100%");
-  const auto session = Session::create(workload, machine, plan, {}).value();
+Trained after_steps(const train::WorkloadOptions& options, const std::vector<std::int64_t>& steps) {
+  train::Workload workload = test_workload(options);
+  const memory::Machine machine = test_machine(1, {"file"});
+  const plan::Plan plan = *test_plan(workload, machine, "fast-only", "100%");
+  const auto session = train::Session::create(workload, machine, plan, {}).value();
   Trained result;
   for (const std::int64_t step : steps) result.loss = session->run_step(step, kAccumulatedRate).value().loss;
-  for (const TensorId id : persistent_tensors(session->graph())) {
-    if (session->graph().tensor(id).role != Role::kParameter) continue;
+  for (const graph::TensorId id : train::persistent_tensors(session->graph())) {
+    if (session->graph().tensor(id).role != graph::Role::kParameter) continue;
     const auto values = session->parameters().read(id).value();
     result.parameters.insert(result.parameters.end(), values.begin(), values.end());
   }
@@ -35,7 +37,7 @@ Trained after_steps(const WorkloadOptions& options, const std::vector<std::int64
 
 TEST(AccumulatedGradients, AreTheMeanOfThoseOfSingleBatches) {
   const auto network = [](int accumulate) {
-    return WorkloadOptions{
+    return train::WorkloadOptions{
         .model = "resnet20", .shape = {.batch = 4, .width = 8}, .optimizer = plain_steps(accumulate)};
   };
   const std::vector<float> initial = after_steps(network(1), {}).parameters;
@@ -53,7 +55,7 @@ TEST(AccumulatedGradients, AreTheMeanOfThoseOfSingleBatches) {
 
 TEST(AccumulatedGradients, AreThoseOfOneLargeBatchWhereSamplesDoNotMeet) {
   const auto network = [](std::int64_t batch, int accumulate) {
-    return WorkloadOptions{
+    return train::WorkloadOptions{
         .model = "gpt2_small",
         .shape = {.batch = batch, .classes = 200, .sequence = 32, .width = 64, .depth = 2, .dropout = 0},
         .optimizer = plain_steps(accumulate)};
@@ -67,4 +69,4 @@ TEST(AccumulatedGradients, AreThoseOfOneLargeBatchWhereSamplesDoNotMeet) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::tests

@@ -7,23 +7,23 @@
 #include "tests/cli/command_runner.hpp"
 #include "tests/e2e/trained_run.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 namespace {
 
 constexpr float kRate = 0.05F;
 
 // Without momentum and decay: a step changes a parameter by -rate times its gradient.
-WorkloadOptions network(bool delayed) {
+train::WorkloadOptions network(bool delayed) {
   return {.model = "resnet20",
           .shape = {.batch = 4, .width = 8},
           .optimizer = {.momentum = 0, .weight_decay = 0, .delayed = delayed}};
 }
 
-std::vector<float> parameters_of(Session& session) {
+std::vector<float> parameters_of(train::Session& session) {
   std::vector<float> all;
-  for (const TensorId id : persistent_tensors(session.graph())) {
-    if (session.graph().tensor(id).role != Role::kParameter ||
-        session.graph().tensor(id).init.kind == Init::Kind::kRunningStats)
+  for (const graph::TensorId id : train::persistent_tensors(session.graph())) {
+    if (session.graph().tensor(id).role != graph::Role::kParameter ||
+        session.graph().tensor(id).init.kind == graph::Init::Kind::kRunningStats)
       continue;
     const auto values = session.parameters().read(id).value();
     all.insert(all.end(), values.begin(), values.end());
@@ -33,10 +33,10 @@ std::vector<float> parameters_of(Session& session) {
 
 // The parameters after these steps, from the initial ones; a step's data goes by its number.
 std::vector<float> after(bool delayed, const std::vector<std::int64_t>& steps) {
-  Workload workload = test_workload(network(delayed));
-  const Machine machine = test_machine(1, {"file"});
-  const Plan plan = *test_plan(workload, machine, "fast-only", "100%");
-  const auto session = Session::create(workload, machine, plan, {}).value();
+  train::Workload workload = test_workload(network(delayed));
+  const memory::Machine machine = test_machine(1, {"file"});
+  const plan::Plan plan = *test_plan(workload, machine, "fast-only", "100%");
+  const auto session = train::Session::create(workload, machine, plan, {}).value();
   for (const std::int64_t step : steps) EXPECT_TRUE(session->run_step(step, kRate).ok());
   return parameters_of(*session);
 }
@@ -55,11 +55,11 @@ TEST(DelayedUpdates, AreThoseDoneByHand) {
   }
 }
 
-std::string train_on(Workload& workload, const std::string& from, std::int64_t first, std::int64_t end,
+std::string train_on(train::Workload& workload, const std::string& from, std::int64_t first, std::int64_t end,
                      const std::string& to) {
-  const Machine machine = test_machine(1, {"file"});
-  const Plan plan = *test_plan(workload, machine, "sentinel", "60%");
-  const auto session = Session::create(workload, machine, plan, {}).value();
+  const memory::Machine machine = test_machine(1, {"file"});
+  const plan::Plan plan = *test_plan(workload, machine, "sentinel", "60%");
+  const auto session = train::Session::create(workload, machine, plan, {}).value();
   if (!from.empty()) {
     EXPECT_EQ(session->load_checkpoint(from).value(), first);
   }
@@ -71,7 +71,7 @@ std::string train_on(Workload& workload, const std::string& from, std::int64_t f
 }
 
 TEST(DelayedUpdates, GoOnFromACheckpointWithTheGradientInFlight) {
-  Workload workload = test_workload(network(true));
+  train::Workload workload = test_workload(network(true));
   const TemporaryFolder folder;
   const std::string file = folder.file("run.ckpt");
   const std::string expected = train_on(workload, "", 0, 5, "");
@@ -80,7 +80,7 @@ TEST(DelayedUpdates, GoOnFromACheckpointWithTheGradientInFlight) {
 }
 
 TEST(DelayedUpdates, BeginBehindARunWithout) {
-  Workload plain = test_workload(network(false)), delayed = test_workload(network(true));
+  train::Workload plain = test_workload(network(false)), delayed = test_workload(network(true));
   const TemporaryFolder folder;
   const std::string without = folder.file("without.ckpt"), with = folder.file("with.ckpt");
   train_on(plain, "", 0, 2, without);
@@ -88,15 +88,15 @@ TEST(DelayedUpdates, BeginBehindARunWithout) {
   const std::string expected = train_on(delayed, without, 2, 5, "");
   train_on(delayed, without, 2, 3, with);
   EXPECT_EQ(train_on(delayed, with, 3, 5, ""), expected);
-  const Machine machine = test_machine(1, {"file"});
-  const Plan plan = *test_plan(plain, machine, "fast-only", "100%");
-  const auto back = Session::create(plain, machine, plan, {}).value()->load_checkpoint(with);
+  const memory::Machine machine = test_machine(1, {"file"});
+  const plan::Plan plan = *test_plan(plain, machine, "fast-only", "100%");
+  const auto back = train::Session::create(plain, machine, plan, {}).value()->load_checkpoint(with);
   ASSERT_FALSE(back.ok());
   EXPECT_THAT(back.error().message, ::testing::HasSubstr("its settings is"));
 }
 
 TEST(DelayedUpdates, AreRefusedWhereAStepReadsWhatItHasUpdated) {
-  const auto workload = build_workload(
+  const auto workload = train::build_workload(
       {.model = "dcgan", .shape = {.batch = 4, .image_size = 32, .width = 8}, .optimizer = {.delayed = true}});
   ASSERT_FALSE(workload.ok());
   EXPECT_EQ(workload.error().code, ErrorCode::kUnsupported);
@@ -104,18 +104,20 @@ TEST(DelayedUpdates, AreRefusedWhereAStepReadsWhatItHasUpdated) {
 }
 
 TEST(OnAGpu, WhatItHasNoKernelsForIsRefused) {
-  const auto refusal = [](const OptimizerOptions& optimizer, Precision precision) {
-    WorkloadOptions options = network(false);
+  const auto refusal = [](const graph::OptimizerOptions& optimizer, graph::Precision precision) {
+    train::WorkloadOptions options = network(false);
     options.optimizer = optimizer;
     options.precision = precision;
     options.backend = "cuda";
-    const auto workload = build_workload(options);
+    const auto workload = train::build_workload(options);
     return workload.ok() ? std::string() : workload.error().message;
   };
-  EXPECT_THAT(refusal({.clip_norm = 1}, Precision::kF32), ::testing::HasSubstr("do not go with --clip-norm yet"));
-  EXPECT_THAT(refusal({.delayed = true}, Precision::kF32), ::testing::HasSubstr("do not go with --delay-updates yet"));
-  EXPECT_THAT(refusal({}, Precision::kBF16Masters), ::testing::HasSubstr("bf16-masters; write bf16"));
+  EXPECT_THAT(refusal({.clip_norm = 1}, graph::Precision::kF32),
+              ::testing::HasSubstr("do not go with --clip-norm yet"));
+  EXPECT_THAT(refusal({.delayed = true}, graph::Precision::kF32),
+              ::testing::HasSubstr("do not go with --delay-updates yet"));
+  EXPECT_THAT(refusal({}, graph::Precision::kBF16Masters), ::testing::HasSubstr("bf16-masters; write bf16"));
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::tests

@@ -6,7 +6,7 @@
 #include "tests/e2e/small_families.hpp"
 #include "tests/e2e/trained_run.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 namespace {
 
 constexpr std::int64_t kDtrSteps = 2;
@@ -16,24 +16,24 @@ class DtrTest : public ::testing::TestWithParam<Family> {};
 // dtr decides by the times that ops take while it runs, so a tight budget may do in one run and not in the next.
 // Its memory falls into pieces, so what holds everything may not do for it.
 TEST_P(DtrTest, LeavesTheBits) {
-  Workload workload = test_workload(GetParam().options);
-  const Machine machine = test_machine(1, {"file"});
+  train::Workload workload = test_workload(GetParam().options);
+  const memory::Machine machine = test_machine(1, {"file"});
   const TrainedRun expected =
       train(workload, machine, *test_plan(workload, machine, "fast-only", "100%"), kDtrSteps, 0.01F);
   int trained = 0;
   int made_again = 0;
   for (const std::string fast : {"110%", "106%", "103%", "100%", "95%", "90%", "85%", "70%", "55%"}) {
     SCOPED_TRACE(fast);
-    const Result<Plan> plan = test_plan(workload, machine, "dtr", fast);
+    const Result<plan::Plan> plan = test_plan(workload, machine, "dtr", fast);
     if (!plan.ok()) {
       EXPECT_TRUE(wants_more_room(plan.error().code)) << plan.error().message;
       continue;
     }
-    const auto session = Session::create(workload, machine, *plan, {}).value();
+    const auto session = train::Session::create(workload, machine, *plan, {}).value();
     std::vector<float> losses;
     bool evicted = false;
     for (std::int64_t step = 0; step < kDtrSteps; ++step) {
-      const Result<StepOutcome> outcome = session->run_step(step, 0.01F);
+      const Result<train::StepOutcome> outcome = session->run_step(step, 0.01F);
       if (!outcome.ok()) {
         EXPECT_EQ(outcome.error().code, ErrorCode::kNoneFound) << outcome.error().message;
         break;
@@ -55,4 +55,4 @@ INSTANTIATE_TEST_SUITE_P(Models, DtrTest, ::testing::ValuesIn(small_families()),
                          [](const auto& instance) { return instance.param.name; });
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::tests

@@ -10,7 +10,7 @@
 #include "tests/e2e/small_families.hpp"
 #include "tests/e2e/trained_run.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 namespace {
 
 constexpr std::int64_t kStepsOnGpu = 4;  // two step by step, then as a CUDA graph
@@ -18,10 +18,10 @@ constexpr std::int64_t kStepsOnGpu = 4;  // two step by step, then as a CUDA gra
 std::vector<Family> families_of_gpu() {
   std::vector<Family> families = small_families();
   std::erase_if(families, [](const Family& each) {
-    const OptimizerOptions& optimizer = each.options.optimizer;
-    const Precision precision = each.options.precision;
+    const graph::OptimizerOptions& optimizer = each.options.optimizer;
+    const graph::Precision precision = each.options.precision;
     return optimizer.delayed || optimizer.accumulate > 1 || optimizer.clip_norm > 0 ||
-           (precision != Precision::kF32 && precision != Precision::kBF16);
+           (precision != graph::Precision::kF32 && precision != graph::Precision::kBF16);
   });
   return families;
 }
@@ -30,16 +30,16 @@ class GpuTest : public ::testing::TestWithParam<Family> {
  protected:
   void SetUp() override {
     SLUICE_SKIP_WITHOUT_GPU();
-    machine_ = make_machine({.threads = 1, .slow = {{"host", kGiB}}, .gpu = find_gpu().value()}).value();
+    machine_ = memory::make_machine({.threads = 1, .slow = {{"host", kGiB}}, .gpu = gpu::find_gpu().value()}).value();
   }
 
-  Machine machine_;
+  memory::Machine machine_;
 };
 
 TEST_P(GpuTest, SameBitsOverPlannersAndBudgets) {
-  WorkloadOptions options = GetParam().options;
+  train::WorkloadOptions options = GetParam().options;
   options.backend = "cuda";
-  Workload workload = test_workload(options);
+  train::Workload workload = test_workload(options);
   const TrainedRun expected =
       train(workload, machine_, *test_plan(workload, machine_, "fast-only", "100%"), kStepsOnGpu, 0.01F);
   ASSERT_TRUE(std::isfinite(expected.losses.back()));
@@ -47,7 +47,7 @@ TEST_P(GpuTest, SameBitsOverPlannersAndBudgets) {
   int moving = 0;
   const auto expect_same = [&](const std::string& planner, const std::string& fast) {
     SCOPED_TRACE(planner + " " + fast);
-    const Result<Plan> plan = test_plan(workload, machine_, planner, fast);
+    const Result<plan::Plan> plan = test_plan(workload, machine_, planner, fast);
     if (!plan.ok()) {
       EXPECT_TRUE(wants_more_room(plan.error().code)) << plan.error().message;
       return;
@@ -70,14 +70,14 @@ TEST_P(GpuTest, SameBitsOverPlannersAndBudgets) {
   EXPECT_GT(moving, 0) << "no budget at which something moves";
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, GpuTest, ::testing::ValuesIn(cases_on_gpu(families_of_gpu())),
+INSTANTIATE_TEST_SUITE_P(Models, GpuTest, ::testing::ValuesIn(testing::cases_on_gpu(families_of_gpu())),
                          [](const auto& instance) { return instance.param.name; });
 
 // A budget beyond the device's memory is refused with what is there.
 TEST(GpuMemoryTest, MoreThanThereIsNamesWhatWasAskedForAndWhatIsFree) {
   SLUICE_SKIP_WITHOUT_GPU();
-  const Result<GpuFacts> found = find_gpu();
-  const Result<Arena> arena = map_device_arena(found->capacity + kGiB, "gpu");
+  const Result<memory::GpuFacts> found = gpu::find_gpu();
+  const Result<memory::Arena> arena = gpu::map_device_arena(found->capacity + kGiB, "gpu");
   ASSERT_FALSE(arena.ok());
   EXPECT_EQ(arena.error().code, ErrorCode::kOutOfSpace);
   EXPECT_NE(arena.error().message.find(format_bytes(found->capacity + kGiB)), std::string::npos);
@@ -85,4 +85,4 @@ TEST(GpuMemoryTest, MoreThanThereIsNamesWhatWasAskedForAndWhatIsFree) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::tests

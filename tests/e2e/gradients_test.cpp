@@ -10,7 +10,7 @@
 #include "tests/e2e/tiny_onnx.hpp"
 #include "tests/e2e/trained_run.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 namespace {
 
 std::vector<float> read_floats(const std::string& path) {
@@ -27,16 +27,17 @@ std::int64_t product(const nlohmann::json& shape) {
 }
 
 // One step at rate 1 without momentum and decay takes the gradient from every parameter.
-void expect_gradients_move_parameters(WorkloadOptions options) {
+void expect_gradients_move_parameters(train::WorkloadOptions options) {
   options.optimizer = {.momentum = 0, .weight_decay = 0};
-  Workload workload = test_workload(options);
+  train::Workload workload = test_workload(options);
   const TemporaryFolder folder;
-  const Status dumped = dump_gradients(workload, {}, {.folder = folder.path(), .parameters = {}, .learning_rate = 1});
+  const Status dumped =
+      experiment::dump_gradients(workload, {}, {.folder = folder.path(), .parameters = {}, .learning_rate = 1});
   ASSERT_TRUE(dumped.ok()) << dumped.error().message;
   const nlohmann::json manifest = nlohmann::json::parse(read_text(folder.file("manifest.json")));
 
-  const Machine machine = test_machine(1, {"file"});
-  auto session = Session::create(workload, machine, *test_plan(workload, machine, "fast-only", "100%"), {});
+  const memory::Machine machine = test_machine(1, {"file"});
+  auto session = train::Session::create(workload, machine, *test_plan(workload, machine, "fast-only", "100%"), {});
   ASSERT_TRUE(session.ok()) << session.error().message;
   const auto outcome = (*session)->run_step(0, 1);
   ASSERT_TRUE(outcome.ok()) << outcome.error().message;
@@ -45,7 +46,8 @@ void expect_gradients_move_parameters(WorkloadOptions options) {
     SCOPED_TRACE(entry.dump());
     const std::vector<float> before = read_floats(folder.file(entry["file"]));
     const std::vector<float> gradient = read_floats(folder.file(entry["gradient"]));
-    const std::vector<float> after = read_whole((*session)->parameters(), {entry["name"].get<std::string>()}).value();
+    const std::vector<float> after =
+        train::read_whole((*session)->parameters(), {entry["name"].get<std::string>()}).value();
     ASSERT_EQ(static_cast<std::int64_t>(before.size()), product(entry["shape"]));
     ASSERT_EQ(gradient.size(), before.size());
     ASSERT_EQ(after.size(), before.size());
@@ -58,7 +60,8 @@ TEST(GradientsTest, OfConvolutionsAndNorms) {
 }
 
 TEST(GradientsTest, OfSlicedWeights) {
-  const ModelOptions shape{.batch = 2, .classes = 20'000, .sequence = 4, .width = 256, .depth = 1, .dropout = 0.5F};
+  const models::ModelOptions shape{
+      .batch = 2, .classes = 20'000, .sequence = 4, .width = 256, .depth = 1, .dropout = 0.5F};
   expect_gradients_move_parameters({.model = "lstm", .shape = shape});
 }
 
@@ -70,11 +73,12 @@ TEST(GradientsTest, OfParametersWithBracketsInTheirNames) {
 }
 
 TEST(GradientsTest, InputsAreWritten) {
-  Workload workload = test_workload(
+  train::Workload workload = test_workload(
       {.model = "bert_base", .shape = {.batch = 2, .classes = 50, .sequence = 8, .width = 64, .depth = 1}});
   const TemporaryFolder folder;
-  ASSERT_TRUE(
-      dump_gradients(workload, {}, {.folder = folder.path() / "new", .parameters = {}, .learning_rate = 0.1F}).ok());
+  ASSERT_TRUE(experiment::dump_gradients(workload, {},
+                                         {.folder = folder.path() / "new", .parameters = {}, .learning_rate = 0.1F})
+                  .ok());
   const nlohmann::json manifest = nlohmann::json::parse(read_text(folder.file("new/manifest.json")));
   ASSERT_EQ(manifest["inputs"].size(), 3U);
   for (const nlohmann::json& input : manifest["inputs"]) {
@@ -85,4 +89,4 @@ TEST(GradientsTest, InputsAreWritten) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::tests

@@ -6,7 +6,7 @@
 
 #include "tests/cli/command_runner.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 namespace {
 
 using ::testing::HasSubstr;
@@ -45,4 +45,4 @@ TEST(InterruptTest, LeavesASaneCheckpointAndNoSpillFile) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::tests

@@ -9,7 +9,7 @@
 #include "sluice/base/json_file.hpp"
 #include "tests/cli/command_runner.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 namespace {
 
 constexpr int kKills = 20;
@@ -88,4 +88,4 @@ TEST(Killed, AtTwentyMomentsEndsWithTheSameBits) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::tests

@@ -8,7 +8,7 @@
 #include "sluice/testing/float_bits.hpp"
 #include "tests/e2e/trained_run.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 namespace {
 
 double mean(std::vector<float>::const_iterator begin, std::vector<float>::const_iterator end) {
@@ -16,8 +16,8 @@ double mean(std::vector<float>::const_iterator begin, std::vector<float>::const_
 }
 
 TEST(LearningTest, LossHalvesWithinAHundredSteps) {
-  Workload workload = small_workload("resnet20", 16, 1);
-  const Machine machine = test_machine(1, {"file"});
+  train::Workload workload = small_workload("resnet20", 16, 1);
+  const memory::Machine machine = test_machine(1, {"file"});
   const TrainedRun fast = train(workload, machine, *test_plan(workload, machine, "fast-only", "100%"), 100, 0.02F);
   EXPECT_LT(mean(fast.losses.end() - 10, fast.losses.end()), 0.5 * mean(fast.losses.begin(), fast.losses.begin() + 5));
   const TrainedRun tiered = train(workload, machine, *test_plan(workload, machine, "sentinel", "33%"), 100, 0.02F);
@@ -27,4 +27,4 @@ TEST(LearningTest, LossHalvesWithinAHundredSteps) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::tests

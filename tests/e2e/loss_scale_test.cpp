@@ -8,21 +8,23 @@
 #include "tests/cli/command_runner.hpp"
 #include "tests/e2e/trained_run.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 namespace {
 
 using ::testing::HasSubstr;
 
 constexpr float kFp16Rate = 0.02F;
 
-WorkloadOptions fp16_network(const OptimizerOptions& optimizer) {
+train::WorkloadOptions fp16_network(const graph::OptimizerOptions& optimizer) {
   return {.model = "gpt2_small",
           .shape = {.batch = 2, .classes = 200, .sequence = 32, .width = 64, .depth = 2},
           .optimizer = optimizer,
-          .precision = Precision::kF16Masters};
+          .precision = graph::Precision::kF16Masters};
 }
 
-OptimizerOptions adamw_from(float loss_scale) { return {.optimizer = Optimizer::kAdamW, .loss_scale = loss_scale}; }
+graph::OptimizerOptions adamw_from(float loss_scale) {
+  return {.optimizer = graph::Optimizer::kAdamW, .loss_scale = loss_scale};
+}
 
 struct Fp16Run {
   std::vector<float> losses, scales;
@@ -30,19 +32,19 @@ struct Fp16Run {
   std::string hash;
 };
 
-Fp16Run run_fp16(const WorkloadOptions& options, std::int64_t first, std::int64_t end,
+Fp16Run run_fp16(const train::WorkloadOptions& options, std::int64_t first, std::int64_t end,
                  const std::string& planner = "fast-only", const std::string& fast = "100%",
                  const std::string& from = "", const std::string& to = "") {
-  Workload workload = test_workload(options);
-  const Machine machine = test_machine(1, {"file"});
-  const Plan plan = *test_plan(workload, machine, planner, fast);
-  const auto session = Session::create(workload, machine, plan, {}).value();
+  train::Workload workload = test_workload(options);
+  const memory::Machine machine = test_machine(1, {"file"});
+  const plan::Plan plan = *test_plan(workload, machine, planner, fast);
+  const auto session = train::Session::create(workload, machine, plan, {}).value();
   if (!from.empty()) {
     EXPECT_EQ(session->load_checkpoint(from).value(), first);
   }
   Fp16Run run;
   for (std::int64_t step = first; step < end; ++step) {
-    const StepOutcome outcome = session->run_step(step, kFp16Rate).value();
+    const train::StepOutcome outcome = session->run_step(step, kFp16Rate).value();
     run.losses.push_back(outcome.loss);
     run.scales.push_back(*outcome.loss_scale);
     run.left_out.push_back(outcome.left_out);
@@ -68,14 +70,16 @@ TEST(LossScale, IsHalvedUntilNothingOverflows) {
 // Powers of two round nothing but denormals, so a run without overflows has nearly the parameters of any other scale.
 // By SGD: Adam would not see a factor of all gradients.
 TEST(LossScale, LeavesTheTrainingAsItIs) {
-  const auto from = [](float scale) { return fp16_network({.optimizer = Optimizer::kSgd, .loss_scale = scale}); };
+  const auto from = [](float scale) {
+    return fp16_network({.optimizer = graph::Optimizer::kSgd, .loss_scale = scale});
+  };
   const Fp16Run small = run_fp16(from(1024), 0, 6), large = run_fp16(from(16384), 0, 6);
-  WorkloadOptions exact = from(1024);
-  exact.precision = Precision::kF32;
-  Workload workload = test_workload(exact);
-  const Machine machine = test_machine(1, {"file"});
-  const Plan plan = *test_plan(workload, machine, "fast-only", "100%");
-  const auto session = Session::create(workload, machine, plan, {}).value();
+  train::WorkloadOptions exact = from(1024);
+  exact.precision = graph::Precision::kF32;
+  train::Workload workload = test_workload(exact);
+  const memory::Machine machine = test_machine(1, {"file"});
+  const plan::Plan plan = *test_plan(workload, machine, "fast-only", "100%");
+  const auto session = train::Session::create(workload, machine, plan, {}).value();
   for (std::size_t step = 0; step < small.losses.size(); ++step) {
     ASSERT_FALSE(small.left_out[step]);
     ASSERT_FALSE(large.left_out[step]);
@@ -88,15 +92,15 @@ TEST(LossScale, LeavesTheTrainingAsItIs) {
 
 // Parameters and moments.
 TEST(LossScale, LeavesOutAStepWhole) {
-  const WorkloadOptions options = fp16_network(adamw_from(16777216));
-  Workload workload = test_workload(options);
-  const Machine machine = test_machine(1, {"file"});
-  const Plan plan = *test_plan(workload, machine, "fast-only", "100%");
-  const auto session = Session::create(workload, machine, plan, {}).value();
+  const train::WorkloadOptions options = fp16_network(adamw_from(16777216));
+  train::Workload workload = test_workload(options);
+  const memory::Machine machine = test_machine(1, {"file"});
+  const plan::Plan plan = *test_plan(workload, machine, "fast-only", "100%");
+  const auto session = train::Session::create(workload, machine, plan, {}).value();
   const auto values = [&] {
     std::vector<float> all;
-    for (const TensorId id : persistent_tensors(session->graph())) {
-      const Tensor& tensor = session->graph().tensor(id);
+    for (const graph::TensorId id : train::persistent_tensors(session->graph())) {
+      const graph::Tensor& tensor = session->graph().tensor(id);
       if (tensor.name.starts_with("loss_scale")) continue;
       const auto each = session->parameters().read(id).value();
       all.insert(all.end(), each.begin(), each.end());
@@ -110,11 +114,11 @@ TEST(LossScale, LeavesOutAStepWhole) {
 
 TEST(LossScale, HasTheSameBitsUnderAnyPlanAndAfterAResume) {
   for (const bool delayed : {false, true}) {
-    OptimizerOptions optimizer = adamw_from(4194304);
+    graph::OptimizerOptions optimizer = adamw_from(4194304);
     optimizer.clip_norm = 0.5F;
     optimizer.accumulate = 2;
     optimizer.delayed = delayed;
-    const WorkloadOptions options = fp16_network(optimizer);
+    const train::WorkloadOptions options = fp16_network(optimizer);
     const Fp16Run whole = run_fp16(options, 0, 8);
     ASSERT_NE(std::ranges::find(whole.left_out, true), whole.left_out.end());
     const Fp16Run tight = run_fp16(options, 0, 8, "sentinel", "50%");
@@ -132,20 +136,20 @@ TEST(LossScale, HasTheSameBitsUnderAnyPlanAndAfterAResume) {
 // On the host, with the scale on the device: the passes read it, and updates what it was.
 TEST(LossScale, HasTheSameBitsWhereAHostUpdates) {
   for (const bool delayed : {false, true}) {
-    OptimizerOptions optimizer = adamw_from(4194304);
+    graph::OptimizerOptions optimizer = adamw_from(4194304);
     optimizer.delayed = delayed;
-    const WorkloadOptions options = fp16_network(optimizer);
+    const train::WorkloadOptions options = fp16_network(optimizer);
     const Fp16Run expected = run_fp16(options, 0, 6);
     ASSERT_NE(std::ranges::find(expected.left_out, true), expected.left_out.end());
-    WorkloadOptions with_host = options;
+    train::WorkloadOptions with_host = options;
     with_host.other_processors = {{1, std::string(kDefaultBackend)}};
-    Workload workload = test_workload(with_host);
-    Machine machine = test_machine(1, {"pcie3"});
-    ASSERT_TRUE(add_processors({{"device", 1, {}}, {"host", 1, {"pcie3"}}}, machine).ok());
-    const Plan plan = *test_plan(workload, machine, "zero-offload", "100%");
-    const auto session = Session::create(workload, machine, plan, {}).value();
+    train::Workload workload = test_workload(with_host);
+    memory::Machine machine = test_machine(1, {"pcie3"});
+    ASSERT_TRUE(memory::add_processors({{"device", 1, {}}, {"host", 1, {"pcie3"}}}, machine).ok());
+    const plan::Plan plan = *test_plan(workload, machine, "zero-offload", "100%");
+    const auto session = train::Session::create(workload, machine, plan, {}).value();
     for (std::int64_t step = 0; step < 6; ++step) {
-      const StepOutcome outcome = session->run_step(step, kFp16Rate).value();
+      const train::StepOutcome outcome = session->run_step(step, kFp16Rate).value();
       EXPECT_EQ(*outcome.loss_scale, expected.scales[static_cast<std::size_t>(step)]) << step;
     }
     EXPECT_EQ(session->hash_parameters().value(), expected.hash);
@@ -156,7 +160,7 @@ TEST(LossScale, HasTheSameBitsWhereAHostUpdates) {
 TEST(LossScale, GoesOnWithDelays) {
   const TemporaryFolder folder;
   const std::string file = folder.file("exact.ckpt");
-  OptimizerOptions optimizer = adamw_from(4194304);
+  graph::OptimizerOptions optimizer = adamw_from(4194304);
   const Fp16Run before = run_fp16(fp16_network(optimizer), 0, 5, "fast-only", "100%", "", file);
   ASSERT_TRUE(before.left_out.front());
   optimizer.delayed = true;
@@ -168,7 +172,7 @@ TEST(LossScale, GoesOnWithDelays) {
 
 // Two steps overflow with a scale before the first one's overflow is known.
 TEST(LossScale, FallsWithDelaysAsWithout) {
-  OptimizerOptions optimizer = adamw_from(16777216);
+  graph::OptimizerOptions optimizer = adamw_from(16777216);
   const Fp16Run plain = run_fp16(fp16_network(optimizer), 0, 12);
   optimizer.delayed = true;
   const Fp16Run delayed = run_fp16(fp16_network(optimizer), 0, 12);
@@ -184,10 +188,10 @@ TEST(LossScale, FallsWithDelaysAsWithout) {
 }
 
 TEST(LossScale, SaysWhereNoScaleIsSmallEnough) {
-  Workload workload = test_workload(fp16_network({.loss_scale = 1}));
-  const Machine machine = test_machine(1, {"file"});
-  const Plan plan = *test_plan(workload, machine, "fast-only", "100%");
-  const auto session = Session::create(workload, machine, plan, {}).value();
+  train::Workload workload = test_workload(fp16_network({.loss_scale = 1}));
+  const memory::Machine machine = test_machine(1, {"file"});
+  const plan::Plan plan = *test_plan(workload, machine, "fast-only", "100%");
+  const auto session = train::Session::create(workload, machine, plan, {}).value();
   ASSERT_TRUE(session->run_step(0, 1e9).ok()) << "its gradients are finite, its update is not";
   const auto failed = session->run_step(1, 1e9);
   ASSERT_FALSE(failed.ok());
@@ -196,11 +200,12 @@ TEST(LossScale, SaysWhereNoScaleIsSmallEnough) {
 }
 
 TEST(LossScale, IsNotForStepsThatUpdateTwice) {
-  const auto refused = build_workload(
-      {.model = "dcgan", .shape = {.batch = 4, .image_size = 32, .width = 8}, .precision = Precision::kF16Masters});
+  const auto refused = train::build_workload({.model = "dcgan",
+                                              .shape = {.batch = 4, .image_size = 32, .width = 8},
+                                              .precision = graph::Precision::kF16Masters});
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().message, HasSubstr("--precision fp16-masters"));
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::tests

@@ -11,7 +11,7 @@
 #include "sluice/base/json_file.hpp"
 #include "tests/cli/command_runner.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 namespace {
 
 using ::testing::HasSubstr;
@@ -165,4 +165,4 @@ TEST_F(Mpi, WithoutItsLibraryItSaysWhatToInstall) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::tests

@@ -7,34 +7,34 @@
 #include "tests/e2e/tiny_onnx.hpp"
 #include "tests/e2e/trained_run.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 namespace {
 
 class OnnxTest : public ::testing::Test {
  protected:
   OnnxTest() { write_tiny_onnx(file_, tiny_onnx_values()); }
 
-  WorkloadOptions options(const std::string& file) const { return {.onnx = file, .shape = {.batch = 8}}; }
+  train::WorkloadOptions options(const std::string& file) const { return {.onnx = file, .shape = {.batch = 8}}; }
 
   TemporaryFolder folder_;
   const std::string file_ = folder_.file("tiny.onnx");
-  const Machine machine_ = test_machine(1, {"file"});
+  const memory::Machine machine_ = test_machine(1, {"file"});
 };
 
 TEST_F(OnnxTest, StartsWithTheWeightsOfTheFile) {
-  Workload workload = test_workload(options(file_));
-  auto session = Session::create(workload, machine_, *test_plan(workload, machine_, "fast-only", "100%"), {});
+  train::Workload workload = test_workload(options(file_));
+  auto session = train::Session::create(workload, machine_, *test_plan(workload, machine_, "fast-only", "100%"), {});
   ASSERT_TRUE(session.ok()) << session.error().message;
   EXPECT_EQ(workload.values, nullptr) << "they are not kept beside the parameters";
   const TinyOnnx expected = tiny_onnx_values();
-  EXPECT_EQ(read_whole((*session)->parameters(), {"conv.weight"}).value(), expected.conv_weight);
-  EXPECT_EQ(read_whole((*session)->parameters(), {"fc.weight"}).value(), expected.fc_weight);
-  EXPECT_EQ(read_whole((*session)->parameters(), {"fc.bias"}).value(), expected.fc_bias);
+  EXPECT_EQ(train::read_whole((*session)->parameters(), {"conv.weight"}).value(), expected.conv_weight);
+  EXPECT_EQ(train::read_whole((*session)->parameters(), {"fc.weight"}).value(), expected.fc_weight);
+  EXPECT_EQ(train::read_whole((*session)->parameters(), {"fc.bias"}).value(), expected.fc_bias);
 }
 
 TEST_F(OnnxTest, LearnsToTheSameBitsUnderEveryPlan) {
-  Workload workload = test_workload(options(file_));
-  const Plan whole = *test_plan(workload, machine_, "fast-only", "100%");
+  train::Workload workload = test_workload(options(file_));
+  const plan::Plan whole = *test_plan(workload, machine_, "fast-only", "100%");
   const TrainedRun expected = train(workload, machine_, whole, 30, 0.1F);
   EXPECT_LT(expected.losses.back(), 0.8F * expected.losses.front());
   for (const std::string planner : {"on-demand", "sentinel"}) {
@@ -46,20 +46,20 @@ TEST_F(OnnxTest, LearnsToTheSameBitsUnderEveryPlan) {
 
 TEST_F(OnnxTest, TrainedWeightsComeBackAsOnnx) {
   const std::string trained = folder_.file("trained.onnx");
-  Workload workload = test_workload(options(file_));
-  auto session = Session::create(workload, machine_, *test_plan(workload, machine_, "fast-only", "100%"), {});
+  train::Workload workload = test_workload(options(file_));
+  auto session = train::Session::create(workload, machine_, *test_plan(workload, machine_, "fast-only", "100%"), {});
   ASSERT_TRUE(session.ok()) << session.error().message;
   for (std::int64_t step = 0; step < 3; ++step) ASSERT_TRUE((*session)->run_step(step, 0.1F).ok());
-  const Status written = write_onnx_workload(workload.options, trained, (*session)->parameters());
+  const Status written = train::write_onnx_workload(workload.options, trained, (*session)->parameters());
   ASSERT_TRUE(written.ok()) << written.error().message;
-  Workload again = test_workload(options(trained));
-  auto next = Session::create(again, machine_, *test_plan(again, machine_, "fast-only", "100%"), {});
+  train::Workload again = test_workload(options(trained));
+  auto next = train::Session::create(again, machine_, *test_plan(again, machine_, "fast-only", "100%"), {});
   ASSERT_TRUE(next.ok()) << next.error().message;
   for (const char* name : {"conv.weight", "conv.bias", "fc.weight", "fc.bias"}) {
-    const std::vector<float> expected = read_whole((*session)->parameters(), {name}).value();
-    EXPECT_EQ(read_whole((*next)->parameters(), {name}).value(), expected) << name;
+    const std::vector<float> expected = train::read_whole((*session)->parameters(), {name}).value();
+    EXPECT_EQ(train::read_whole((*next)->parameters(), {name}).value(), expected) << name;
   }
-  EXPECT_NE(read_whole((*next)->parameters(), {"fc.weight"}).value(), tiny_onnx_values().fc_weight);
+  EXPECT_NE(train::read_whole((*next)->parameters(), {"fc.weight"}).value(), tiny_onnx_values().fc_weight);
 }
 
 // Names that a slice, a master, or a loss of ours could have.
@@ -67,20 +67,21 @@ TEST_F(OnnxTest, NamesMeanNothing) {
   const std::string odd = folder_.file("odd.onnx"), trained = folder_.file("trained.onnx");
   for (const TinyNames& names : {TinyNames{"conv[0:4]", "conv"}, TinyNames{"conv[x", "loss"}}) {
     write_tiny_onnx(odd, tiny_onnx_values(), names);
-    Workload workload = test_workload(options(odd)), plain = test_workload(options(file_));
-    const Plan plan = *test_plan(workload, machine_, "fast-only", "100%");
-    auto session = Session::create(workload, machine_, plan, {}), expected = Session::create(plain, machine_, plan, {});
+    train::Workload workload = test_workload(options(odd)), plain = test_workload(options(file_));
+    const plan::Plan plan = *test_plan(workload, machine_, "fast-only", "100%");
+    auto session = train::Session::create(workload, machine_, plan, {}),
+         expected = train::Session::create(plain, machine_, plan, {});
     ASSERT_TRUE(session.ok()) << session.error().message;
     EXPECT_EQ((*session)->run_step(0, 0.1F)->loss, (*expected)->run_step(0, 0.1F)->loss);
-    const Status written = write_onnx_workload(workload.options, trained, (*session)->parameters());
+    const Status written = train::write_onnx_workload(workload.options, trained, (*session)->parameters());
     ASSERT_TRUE(written.ok()) << written.error().message;
-    Workload again = test_workload(options(trained));
-    auto next = Session::create(again, machine_, plan, {});
+    train::Workload again = test_workload(options(trained));
+    auto next = train::Session::create(again, machine_, plan, {});
     ASSERT_TRUE(next.ok()) << next.error().message;
-    const std::vector<float> conv = read_whole((*expected)->parameters(), {"conv.weight"}).value();
-    EXPECT_EQ(read_whole((*next)->parameters(), {names.conv_weight}).value(), conv) << names.conv_weight;
-    const std::vector<float> fc = read_whole((*expected)->parameters(), {"fc.weight"}).value();
-    EXPECT_EQ(read_whole((*next)->parameters(), {names.fc_weight}).value(), fc) << names.fc_weight;
+    const std::vector<float> conv = train::read_whole((*expected)->parameters(), {"conv.weight"}).value();
+    EXPECT_EQ(train::read_whole((*next)->parameters(), {names.conv_weight}).value(), conv) << names.conv_weight;
+    const std::vector<float> fc = train::read_whole((*expected)->parameters(), {"fc.weight"}).value();
+    EXPECT_EQ(train::read_whole((*next)->parameters(), {names.fc_weight}).value(), fc) << names.fc_weight;
   }
 }
 
@@ -95,12 +96,12 @@ TEST_F(OnnxTest, CommandTrainsExportsAndTrainsOn) {
 }
 
 TEST_F(OnnxTest, TakesOnlyBatchAndSequence) {
-  WorkloadOptions wrong = options(file_);
+  train::WorkloadOptions wrong = options(file_);
   wrong.shape.classes = 10;
-  const auto workload = build_workload(wrong);
+  const auto workload = train::build_workload(wrong);
   ASSERT_FALSE(workload.ok());
   EXPECT_NE(workload.error().message.find("only the batch"), std::string::npos) << workload.error().message;
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::tests

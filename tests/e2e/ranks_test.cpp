@@ -8,20 +8,20 @@
 #include "tests/cli/command_runner.hpp"
 #include "tests/e2e/trained_run.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 namespace {
 
 struct Settings {
   std::string planner = "fast-only", fast = "100%";
-  Precision precision = Precision::kF32;
+  graph::Precision precision = graph::Precision::kF32;
   float clip_norm = 0;
   bool delayed = false;
-  Optimizer optimizer = Optimizer::kAdamW;
+  graph::Optimizer optimizer = graph::Optimizer::kAdamW;
   float loss_scale = 65536;
   bool operator==(const Settings&) const = default;
 };
 
-WorkloadOptions network(const Settings& settings, int ranks, int accumulate) {
+train::WorkloadOptions network(const Settings& settings, int ranks, int accumulate) {
   return {.model = "gpt2_small",
           .shape = {.batch = 1, .classes = 200, .sequence = 32, .width = 64, .depth = 2, .dropout = 0.1F},
           .optimizer = {.optimizer = settings.optimizer,
@@ -34,12 +34,12 @@ WorkloadOptions network(const Settings& settings, int ranks, int accumulate) {
 }
 
 // Steps [first, end) of one rank, or of the only one.
-TrainedRun train_rank(const Settings& settings, int accumulate, Ranks* ranks, const std::string& from,
+TrainedRun train_rank(const Settings& settings, int accumulate, kernels::Ranks* ranks, const std::string& from,
                       std::int64_t first, std::int64_t end, const std::string& to) {
-  Workload workload = test_workload(network(settings, ranks == nullptr ? 1 : ranks->count(), accumulate));
-  const Machine machine = test_machine(1, {"file"});
-  const Plan plan = *test_plan(workload, machine, settings.planner, settings.fast);
-  const auto session = Session::create(workload, machine, plan, {.ranks = ranks}).value();
+  train::Workload workload = test_workload(network(settings, ranks == nullptr ? 1 : ranks->count(), accumulate));
+  const memory::Machine machine = test_machine(1, {"file"});
+  const plan::Plan plan = *test_plan(workload, machine, settings.planner, settings.fast);
+  const auto session = train::Session::create(workload, machine, plan, {.ranks = ranks}).value();
   if (!from.empty()) {
     EXPECT_EQ(session->load_checkpoint(from).value(), first);
   }
@@ -59,7 +59,7 @@ TrainedRun train_ranks(const Settings& settings, int count, int accumulate, cons
   testing::ThreadRanks ranks(count);
   std::mutex mutex;
   std::vector<TrainedRun> all;
-  ranks.run([&](Ranks& each) {
+  ranks.run([&](kernels::Ranks& each) {
     TrainedRun trained = train_rank(settings, accumulate, &each, from, first, end, to);
     const std::scoped_lock lock(mutex);
     all.push_back(std::move(trained));
@@ -80,9 +80,10 @@ TEST(Ranks, HaveTheBitsOfOneThatTakesAllBatches) {
 }
 
 TEST(Ranks, RoundOtherwiseOnly) {
-  for (const Settings& settings : {Settings{.clip_norm = 0.5F}, Settings{.precision = Precision::kBF16Masters},
-                                   Settings{.precision = Precision::kBF16Masters, .clip_norm = 0.5F, .delayed = true},
-                                   Settings{.precision = Precision::kF16Masters, .loss_scale = 4194304}}) {
+  for (const Settings& settings :
+       {Settings{.clip_norm = 0.5F}, Settings{.precision = graph::Precision::kBF16Masters},
+        Settings{.precision = graph::Precision::kBF16Masters, .clip_norm = 0.5F, .delayed = true},
+        Settings{.precision = graph::Precision::kF16Masters, .loss_scale = 4194304}}) {
     const TrainedRun one = train_ranks(settings, 1, 4);
     for (const int count : {2, 4}) {
       const TrainedRun several = train_ranks(settings, count, 4 / count);
@@ -96,15 +97,15 @@ TEST(Ranks, RoundOtherwiseOnly) {
 
 // Adam would hide a factor of its own on every rank: its steps do not grow with gradients.
 TEST(Ranks, ClipByTheNormOfAllOfThem) {
-  const Settings clipped{.clip_norm = 0.05F, .optimizer = Optimizer::kSgd};
+  const Settings clipped{.clip_norm = 0.05F, .optimizer = graph::Optimizer::kSgd};
   const TrainedRun one = train_ranks(clipped, 1, 4), four = train_ranks(clipped, 4, 1);
-  const TrainedRun as_they_are = train_ranks({.optimizer = Optimizer::kSgd}, 1, 4);
+  const TrainedRun as_they_are = train_ranks({.optimizer = graph::Optimizer::kSgd}, 1, 4);
   EXPECT_NEAR(four.losses.back(), one.losses.back(), 1e-6F);
   EXPECT_GT(std::abs(as_they_are.losses.back() - one.losses.back()), 1e-4F) << "else clipping changes nothing here";
 }
 
 TEST(Ranks, HaveTheSameBitsUnderAnyPlan) {
-  const Settings plain{.precision = Precision::kBF16Masters, .clip_norm = 0.5F};
+  const Settings plain{.precision = graph::Precision::kBF16Masters, .clip_norm = 0.5F};
   Settings tight = plain;
   tight.planner = "sentinel";
   tight.fast = "60%";
@@ -143,21 +144,21 @@ TEST(Ranks, GoOnWithGradientsInFlight) {
 // More ranks than a norm's scale has elements: the last ones have nothing of it.
 TEST(Ranks, MayHaveEmptyParts) {
   const auto options = [](int ranks, int accumulate) {
-    return WorkloadOptions{.model = "resnet20",
-                           .shape = {.batch = 1, .image_size = 8, .width = 2},
-                           .optimizer = {.accumulate = accumulate, .ranks = ranks}};
+    return train::WorkloadOptions{.model = "resnet20",
+                                  .shape = {.batch = 1, .image_size = 8, .width = 2},
+                                  .optimizer = {.accumulate = accumulate, .ranks = ranks}};
   };
-  const auto train = [&](Ranks* ranks, int count, int accumulate) {
-    Workload workload = test_workload(options(count, accumulate));
-    const Machine machine = test_machine(1, {"file"});
-    const Plan plan = *test_plan(workload, machine, "fast-only", "100%");
-    const auto session = Session::create(workload, machine, plan, {.ranks = ranks}).value();
+  const auto train = [&](kernels::Ranks* ranks, int count, int accumulate) {
+    train::Workload workload = test_workload(options(count, accumulate));
+    const memory::Machine machine = test_machine(1, {"file"});
+    const plan::Plan plan = *test_plan(workload, machine, "fast-only", "100%");
+    const auto session = train::Session::create(workload, machine, plan, {.ranks = ranks}).value();
     return session->run_step(0, 0.1F)->loss;
   };
   testing::ThreadRanks ranks(8);
   const float one = train(nullptr, 1, 8);
-  ranks.run([&](Ranks& each) { EXPECT_EQ(train(&each, 8, 1), one); });
+  ranks.run([&](kernels::Ranks& each) { EXPECT_EQ(train(&each, 8, 1), one); });
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::tests

@@ -4,13 +4,13 @@
 #include "tests/cli/command_runner.hpp"
 #include "tests/e2e/trained_run.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 namespace {
 
 // Trains from `first` (restoring `file` when it is not 0) up to `end`, then saves to `file`.
-std::string train_part(Workload& workload, const Machine& machine, const Plan& plan, const std::string& file,
-                       std::int64_t first, std::int64_t end) {
-  auto session = Session::create(workload, machine, plan, {});
+std::string train_part(train::Workload& workload, const memory::Machine& machine, const plan::Plan& plan,
+                       const std::string& file, std::int64_t first, std::int64_t end) {
+  auto session = train::Session::create(workload, machine, plan, {});
   SLUICE_CHECK(session.ok(), session.error().message);
   if (first > 0) {
     const auto next = (*session)->load_checkpoint(file);
@@ -26,12 +26,12 @@ std::string train_part(Workload& workload, const Machine& machine, const Plan& p
 }
 
 TEST(ResumeTest, SameBitsAsWithoutInterruptionUnderAnyPlan) {
-  Workload workload = small_workload("resnet20", 4, 1);
-  const Machine file = test_machine(1, {"file"});
-  const Machine optane = test_machine(1, {"optane"});
-  const Plan whole = *test_plan(workload, file, "fast-only", "100%");
-  const Plan on_demand = *test_plan(workload, file, "on-demand", "40%");
-  const Plan sentinel = *test_plan(workload, optane, "sentinel", "50%");
+  train::Workload workload = small_workload("resnet20", 4, 1);
+  const memory::Machine file = test_machine(1, {"file"});
+  const memory::Machine optane = test_machine(1, {"optane"});
+  const plan::Plan whole = *test_plan(workload, file, "fast-only", "100%");
+  const plan::Plan on_demand = *test_plan(workload, file, "on-demand", "40%");
+  const plan::Plan sentinel = *test_plan(workload, optane, "sentinel", "50%");
   const std::string expected = train(workload, file, whole, 6).parameter_hash;
   const TemporaryFolder folder;
   const std::string checkpoint = folder.file("run.ckpt");
@@ -43,12 +43,13 @@ TEST(ResumeTest, SameBitsAsWithoutInterruptionUnderAnyPlan) {
 
 // Adam's bias correction counts steps, and dropout draws by step: both must go on where they stopped.
 TEST(ResumeTest, SameBitsWithAdamAndDropout) {
-  Workload workload = test_workload({.model = "bert_base",
-                                     .shape = {.batch = 2, .classes = 100, .sequence = 16, .width = 64, .depth = 1},
-                                     .optimizer = {.optimizer = Optimizer::kAdamW}});
-  const Machine file = test_machine(1, {"file"});
-  const Plan whole = *test_plan(workload, file, "fast-only", "100%");
-  const Plan sentinel = *test_plan(workload, file, "sentinel", "60%");
+  train::Workload workload =
+      test_workload({.model = "bert_base",
+                     .shape = {.batch = 2, .classes = 100, .sequence = 16, .width = 64, .depth = 1},
+                     .optimizer = {.optimizer = graph::Optimizer::kAdamW}});
+  const memory::Machine file = test_machine(1, {"file"});
+  const plan::Plan whole = *test_plan(workload, file, "fast-only", "100%");
+  const plan::Plan sentinel = *test_plan(workload, file, "sentinel", "60%");
   const std::string expected = train(workload, file, whole, 5).parameter_hash;
   const TemporaryFolder folder;
   const std::string checkpoint = folder.file("run.ckpt");
@@ -57,14 +58,15 @@ TEST(ResumeTest, SameBitsWithAdamAndDropout) {
 }
 
 TEST(ResumeTest, RefusesACheckpointOfAnotherOptimizer) {
-  Workload workload = small_workload("resnet20", 2, 1);
-  const Machine file = test_machine(1, {"file"});
+  train::Workload workload = small_workload("resnet20", 2, 1);
+  const memory::Machine file = test_machine(1, {"file"});
   const TemporaryFolder folder;
   const std::string checkpoint = folder.file("run.ckpt");
   train_part(workload, file, *test_plan(workload, file, "fast-only", "100%"), checkpoint, 0, 1);
-  Workload other = test_workload(
-      {.model = "resnet20", .shape = {.batch = 2}, .optimizer = {.optimizer = Optimizer::kSgd, .momentum = 0.5F}});
-  auto session = Session::create(other, file, *test_plan(other, file, "fast-only", "100%"), {});
+  train::Workload other = test_workload({.model = "resnet20",
+                                         .shape = {.batch = 2},
+                                         .optimizer = {.optimizer = graph::Optimizer::kSgd, .momentum = 0.5F}});
+  auto session = train::Session::create(other, file, *test_plan(other, file, "fast-only", "100%"), {});
   ASSERT_TRUE(session.ok()) << session.error().message;
   const auto resumed = (*session)->load_checkpoint(checkpoint);
   ASSERT_FALSE(resumed.ok());
@@ -72,4 +74,4 @@ TEST(ResumeTest, RefusesACheckpointOfAnotherOptimizer) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::tests

@@ -17,7 +17,7 @@
 #include "tests/e2e/small_families.hpp"
 #include "tests/e2e/trained_run.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 namespace {
 
 constexpr std::int64_t kComparedSteps = 2;
@@ -39,7 +39,7 @@ std::vector<std::string> contestants() {
       {"swapadvisor", "swapadvisor:population=8:generations=4"},
       {"checkmate", "checkmate:branches=20"}};
   std::vector<std::string> names;
-  for (const PlannerEntry& planner : planners()) {
+  for (const planners::PlannerEntry& planner : planners::planners()) {
     const auto quick = shorter.find(planner.name);
     names.emplace_back(quick == shorter.end() ? std::string(planner.name) : quick->second);
     if (!planner.additions.empty()) names.push_back(std::string(planner.name) + ":additions=none");
@@ -79,24 +79,24 @@ class SameBitsTest : public ::testing::TestWithParam<std::size_t> {
   const TrainedRun& expected(std::size_t processors) {
     std::optional<TrainedRun>& run = expected_[processors];
     if (run) return *run;
-    Workload& workload = workload_for(processors);
-    const Machine machine = machine_of(kProcessors[processors], {"file"});
+    train::Workload& workload = workload_for(processors);
+    const memory::Machine machine = machine_of(kProcessors[processors], {"file"});
     run = train(workload, machine, *test_plan(workload, machine, "fast-only", "100%"), kComparedSteps, kLearningRate);
     EXPECT_TRUE(std::isfinite(run->losses.back()));
     EXPECT_NE(run->losses.front(), run->losses.back());
     return *run;
   }
 
-  Workload& workload_for(std::size_t processors) {
-    std::optional<Workload>& workload = workloads_[processors];
+  train::Workload& workload_for(std::size_t processors) {
+    std::optional<train::Workload>& workload = workloads_[processors];
     if (!workload) workload.emplace(workload_on(small_families()[GetParam()].options, kProcessors[processors]));
     return *workload;
   }
 
   // In the smallest of the budgets from the row's on; nothing where the planner can do with none of them on this machine.
-  std::optional<Plan> plan(const Row& row, const Machine& machine) {
+  std::optional<plan::Plan> plan(const Row& row, const memory::Machine& machine) {
     for (std::size_t budget = row.budget; budget < kBudgets.size(); ++budget) {
-      Result<Plan> plan = test_plan(workload_for(row.processors), machine, row.planner, kBudgets[budget]);
+      Result<plan::Plan> plan = test_plan(workload_for(row.processors), machine, row.planner, kBudgets[budget]);
       if (plan.ok()) return std::move(*plan);
       EXPECT_TRUE(wants_more_room(plan.error().code) || plan.error().code == ErrorCode::kUnsupported ||
                   plan.error().code == ErrorCode::kBadInput)
@@ -107,7 +107,7 @@ class SameBitsTest : public ::testing::TestWithParam<std::size_t> {
   }
 
  private:
-  std::map<std::size_t, std::optional<Workload>> workloads_;
+  std::map<std::size_t, std::optional<train::Workload>> workloads_;
   std::map<std::size_t, std::optional<TrainedRun>> expected_;
 };
 
@@ -118,8 +118,8 @@ TEST_P(SameBitsTest, OverPlannersBudgetsTiersAndProcessors) {
   for (const Row& row : rows) {
     SCOPED_TRACE(row.planner + " from " + kBudgets[row.budget] + ", " + ::testing::PrintToString(kTiers[row.tier]) +
                  ", processors " + std::to_string(row.processors));
-    const Machine machine = machine_of(kProcessors[row.processors], kTiers[row.tier]);
-    const std::optional<Plan> made = plan(row, machine);
+    const memory::Machine machine = machine_of(kProcessors[row.processors], kTiers[row.tier]);
+    const std::optional<plan::Plan> made = plan(row, machine);
     if (!made) continue;
     const TrainedRun run = train(workload_for(row.processors), machine, *made, kComparedSteps, kLearningRate);
     EXPECT_EQ(testing::bits_of(run.losses), testing::bits_of(expected(row.processors).losses));
@@ -143,4 +143,4 @@ INSTANTIATE_TEST_SUITE_P(Families, SameBitsTest, ::testing::ValuesIn(family_indi
                          [](const auto& instance) { return small_families()[instance.param].name; });
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::tests

@@ -6,13 +6,13 @@
 
 #include "sluice/train/workload.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 
 struct Family {
   std::string name;
-  WorkloadOptions options;
+  train::WorkloadOptions options;
 };
 
 std::vector<Family> small_families();
 
-}  // namespace sluice
+}  // namespace sluice::tests

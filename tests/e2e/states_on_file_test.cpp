@@ -14,7 +14,7 @@
 #include "tests/cli/command_runner.hpp"
 #include "tests/e2e/trained_run.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 namespace {
 
 using ::testing::HasSubstr;
@@ -22,8 +22,8 @@ using ::testing::HasSubstr;
 constexpr float kOnFileRate = 1e-3F;
 constexpr std::int64_t kSteps = 4, kSavedAt = 2;
 
-Workload gpt2(OptimizerOptions optimizer, Precision precision = Precision::kBF16Masters) {
-  optimizer.optimizer = Optimizer::kAdamW;
+train::Workload gpt2(graph::OptimizerOptions optimizer, graph::Precision precision = graph::Precision::kBF16Masters) {
+  optimizer.optimizer = graph::Optimizer::kAdamW;
   return test_workload({.model = "gpt2_small",
                         .shape = {.batch = 2, .classes = 200, .sequence = 32, .width = 64, .depth = 2},
                         .optimizer = optimizer,
@@ -31,18 +31,19 @@ Workload gpt2(OptimizerOptions optimizer, Precision precision = Precision::kBF16
                         .other_processors = {{1, std::string(kDefaultBackend)}}});
 }
 
-Machine machine_with_host(const std::string& memory) {
-  Machine machine = test_machine(1, {memory, "file"});
-  SLUICE_CHECK(add_processors({{"device", 1, {}}, {"host", 1, {"pcie3"}}}, machine).ok(), "the host has its memory");
+memory::Machine machine_with_host(const std::string& memory) {
+  memory::Machine machine = test_machine(1, {memory, "file"});
+  SLUICE_CHECK(memory::add_processors({{"device", 1, {}}, {"host", 1, {"pcie3"}}}, machine).ok(),
+               "the host has its memory");
   return machine;
 }
 
 // With `share` of the host memory that holds all.
 struct FiledStep {
-  Machine machine;
-  Plan plan;
+  memory::Machine machine;
+  plan::Plan plan;
 
-  FiledStep(const Workload& workload, double share) : machine(machine_with_host("pcie3")) {
+  FiledStep(const train::Workload& workload, double share) : machine(machine_with_host("pcie3")) {
     plan = *test_plan(workload, machine, "zero-offload", "100%");
     const auto memory = static_cast<Bytes>(share * static_cast<double>(plan.arena_bytes[1])) / kKiB;
     machine = machine_with_host("pcie3:" + std::to_string(memory) + "KiB");
@@ -52,21 +53,23 @@ struct FiledStep {
 };
 
 // A processor without bf16 trains in fp32 instead: gradients, which stay in the host's memory, take twice as much there.
-double little_memory(const Workload& workload) { return workload.options.precision == Precision::kF32 ? 0.65 : 0.55; }
+double little_memory(const train::Workload& workload) {
+  return workload.options.precision == graph::Precision::kF32 ? 0.65 : 0.55;
+}
 
 TEST(StatesOnFile, GiveTheBitsOfEverythingInFastMemory) {
-  const std::vector<OptimizerOptions> ways{{},
-                                           {.clip_norm = 1},
-                                           {.accumulate = 2},
-                                           {.delayed = true},
-                                           {.delayed = true, .clip_norm = 0.5F, .accumulate = 2}};
-  for (const Precision precision : {Precision::kBF16Masters, Precision::kF32}) {
-    for (const OptimizerOptions& way : ways) {
+  const std::vector<graph::OptimizerOptions> ways{{},
+                                                  {.clip_norm = 1},
+                                                  {.accumulate = 2},
+                                                  {.delayed = true},
+                                                  {.delayed = true, .clip_norm = 0.5F, .accumulate = 2}};
+  for (const graph::Precision precision : {graph::Precision::kBF16Masters, graph::Precision::kF32}) {
+    for (const graph::OptimizerOptions& way : ways) {
       SCOPED_TRACE(::testing::Message() << "clip " << way.clip_norm << ", delayed " << way.delayed << ", batches "
-                                        << way.accumulate << ", masters " << (precision != Precision::kF32));
-      Workload workload = gpt2(way, precision);
+                                        << way.accumulate << ", masters " << (precision != graph::Precision::kF32));
+      train::Workload workload = gpt2(way, precision);
       const FiledStep step(workload, 0.75);
-      const Plan fast = *test_plan(workload, step.machine, "fast-only", "100%");
+      const plan::Plan fast = *test_plan(workload, step.machine, "fast-only", "100%");
       EXPECT_TRUE(train(workload, step.machine, step.plan, kSteps, kOnFileRate) ==
                   train(workload, step.machine, fast, kSteps, kOnFileRate));
     }
@@ -78,10 +81,10 @@ TEST(StatesOnFile, GiveThemToEveryRank) {
   std::vector<TrainedRun> all;
   for (const bool filed : {false, true}) {
     testing::ThreadRanks ranks(2);
-    ranks.run([&](Ranks& each) {
-      Workload workload = gpt2({.clip_norm = 1, .ranks = 2});
+    ranks.run([&](kernels::Ranks& each) {
+      train::Workload workload = gpt2({.clip_norm = 1, .ranks = 2});
       const FiledStep step(workload, 0.75);
-      const Plan plan = filed ? step.plan : *test_plan(workload, step.machine, "fast-only", "100%");
+      const plan::Plan plan = filed ? step.plan : *test_plan(workload, step.machine, "fast-only", "100%");
       TrainedRun run = train(workload, step.machine, plan, kSteps, kOnFileRate, {.ranks = &each});
       const std::scoped_lock lock(mutex);
       all.push_back(std::move(run));
@@ -92,14 +95,15 @@ TEST(StatesOnFile, GiveThemToEveryRank) {
 }
 
 TEST(StatesOnFile, GiveThemWhereTheKernelMovesPartOfARequest) {
-  Workload workload = gpt2({});
+  train::Workload workload = gpt2({});
   const FiledStep step(workload, little_memory(workload));
   std::atomic<int> shortened = 0;
-  const SessionOptions options{.engines = testing::alter_file_requests([&](int request, bool, std::int32_t result) {
-                                 if (request % 3 != 0 || result <= 4096) return result;
-                                 ++shortened;
-                                 return result / 2 + 100;  // not a block's end
-                               })};
+  const train::SessionOptions options{.engines =
+                                          testing::alter_file_requests([&](int request, bool, std::int32_t result) {
+                                            if (request % 3 != 0 || result <= 4096) return result;
+                                            ++shortened;
+                                            return result / 2 + 100;  // not a block's end
+                                          })};
   EXPECT_TRUE(train(workload, step.machine, step.plan, kSteps, kOnFileRate, options) ==
               train(workload, step.machine, step.plan, kSteps, kOnFileRate));
   EXPECT_GT(shortened, 10);
@@ -116,9 +120,9 @@ struct FileFault {
 class FaultOfTheFile : public ::testing::TestWithParam<FileFault> {};
 
 // Trains from a checkpoint on, or from the start where there is none.
-std::unique_ptr<Session> start(Workload& workload, const FiledStep& step, const std::string& checkpoint,
-                               const SessionOptions& options = {}) {
-  auto session = Session::create(workload, step.machine, step.plan, options).value();
+std::unique_ptr<train::Session> start(train::Workload& workload, const FiledStep& step, const std::string& checkpoint,
+                                      const train::SessionOptions& options = {}) {
+  auto session = train::Session::create(workload, step.machine, step.plan, options).value();
   if (std::filesystem::exists(checkpoint)) {
     EXPECT_EQ(session->load_checkpoint(checkpoint).value(), kSavedAt);
   }
@@ -126,7 +130,7 @@ std::unique_ptr<Session> start(Workload& workload, const FiledStep& step, const 
 }
 
 TEST_P(FaultOfTheFile, InMidStepEndsItAndTheCheckpointGoesOn) {
-  Workload workload = gpt2({});
+  train::Workload workload = gpt2({});
   const FiledStep step(workload, little_memory(workload));
   const std::string expected = train(workload, step.machine, step.plan, kSteps, kOnFileRate).parameter_hash;
   const TemporaryFolder folder;
@@ -166,4 +170,4 @@ INSTANTIATE_TEST_SUITE_P(Kinds, FaultOfTheFile,
                          [](const auto& tested) { return tested.param.name; });
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::tests

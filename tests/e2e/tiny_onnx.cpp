@@ -6,7 +6,7 @@
 
 #include "sluice/base/random.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 namespace {
 
 // Protocol buffers, as far as ONNX needs them: fields of varints and of bytes.
@@ -103,4 +103,4 @@ void write_tiny_onnx(const std::string& path, const TinyOnnx& values, const Tiny
   std::ofstream(path, std::ios::binary) << model.text();
 }
 
-}  // namespace sluice
+}  // namespace sluice::tests

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace sluice {
+namespace sluice::tests {
 
 struct TinyOnnx {
   std::vector<float> conv_weight, conv_bias, fc_weight, fc_bias;
@@ -18,4 +18,4 @@ struct TinyNames {
 TinyOnnx tiny_onnx_values();
 void write_tiny_onnx(const std::string& path, const TinyOnnx& values, const TinyNames& names = {});
 
-}  // namespace sluice
+}  // namespace sluice::tests

@@ -12,14 +12,14 @@
 #include "sluice/train/planning.hpp"
 #include "sluice/train/session.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 
-Workload small_workload(const std::string& model, std::int64_t batch, int threads);
-Workload test_workload(const WorkloadOptions& options);
+train::Workload small_workload(const std::string& model, std::int64_t batch, int threads);
+train::Workload test_workload(const train::WorkloadOptions& options);
 
 // The file tier lies in the test's temporary folder.
 // Slow tiers as --slow takes them, nearest first.
-Machine test_machine(int threads, const std::vector<std::string>& slow_tiers);
+memory::Machine test_machine(int threads, const std::vector<std::string>& slow_tiers);
 
 // Who computes: the main processor and, with `host_threads`, a second one beside it.
 struct Processors {
@@ -29,11 +29,11 @@ struct Processors {
 };
 
 // The second processor updates, and takes a third of all other ops that it has kernels for.
-Workload workload_on(WorkloadOptions options, const Processors& processors);
-Machine machine_of(const Processors& processors, const std::vector<std::string>& slow_tiers);
+train::Workload workload_on(train::WorkloadOptions options, const Processors& processors);
+memory::Machine machine_of(const Processors& processors, const std::vector<std::string>& slow_tiers);
 
-Result<Plan> test_plan(const Workload& workload, const Machine& machine, const std::string& planner,
-                       const std::string& fast);
+Result<plan::Plan> test_plan(const train::Workload& workload, const memory::Machine& machine,
+                             const std::string& planner, const std::string& fast);
 
 struct TrainedRun {
   std::vector<float> losses;
@@ -44,7 +44,7 @@ struct TrainedRun {
   }
 };
 
-TrainedRun train(Workload& workload, const Machine& machine, const Plan& plan, std::int64_t steps,
-                 float learning_rate = 0.05F, const SessionOptions& session_options = {});
+TrainedRun train(train::Workload& workload, const memory::Machine& machine, const plan::Plan& plan, std::int64_t steps,
+                 float learning_rate = 0.05F, const train::SessionOptions& session_options = {});
 
-}  // namespace sluice
+}  // namespace sluice::tests

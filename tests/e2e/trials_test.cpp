@@ -8,7 +8,7 @@
 
 #include "tests/cli/command_runner.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 namespace {
 
 using nlohmann::json;
@@ -148,4 +148,4 @@ TEST_F(TrialsTest, AccessCountsReachThePlanner) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::tests

@@ -10,7 +10,7 @@
 #include "tests/cli/command_runner.hpp"
 #include "tests/e2e/trained_run.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 namespace {
 
 constexpr std::int64_t kPixels = 28 * 28;
@@ -44,22 +44,22 @@ class ValidationTest : public ::testing::Test {
     write_bars(folder_, "t10k", 50);  // not a multiple of the batch
   }
 
-  SessionOptions options(bool validate = true) const {
+  train::SessionOptions options(bool validate = true) const {
     return {.data = "mnist:" + folder_.path().string(), .seed = 1, .validate = validate};
   }
 
   TemporaryFolder folder_;
-  const Machine machine_ = test_machine(1, {"file"});
+  const memory::Machine machine_ = test_machine(1, {"file"});
 };
 
 TEST_F(ValidationTest, AccuracyBeatsChanceAndTrainingGoesOnUndisturbed) {
-  Workload workload = small_workload("resnet20", 16, 1);
-  const Plan plan = *test_plan(workload, machine_, "sentinel", "30%");
+  train::Workload workload = small_workload("resnet20", 16, 1);
+  const plan::Plan plan = *test_plan(workload, machine_, "sentinel", "30%");
   constexpr std::int64_t kTrainedSteps = 40;
   const TrainedRun undisturbed = train(workload, machine_, plan, kTrainedSteps, 0.02F, options(false));
-  auto session = Session::create(workload, machine_, plan, options());
+  auto session = train::Session::create(workload, machine_, plan, options());
   ASSERT_TRUE(session.ok()) << session.error().message;
-  std::vector<ValidationResult> results;
+  std::vector<train::ValidationResult> results;
   for (std::int64_t step = 0; step < kTrainedSteps; ++step) {
     if (step % 20 == 0) results.push_back((*session)->validate(0).value());
     const auto outcome = (*session)->run_step(step, 0.02F);
@@ -77,19 +77,22 @@ TEST_F(ValidationTest, AccuracyBeatsChanceAndTrainingGoesOnUndisturbed) {
 
 // A class for each pixel, which the data have for the whole image.
 TEST_F(ValidationTest, CountsThePixelsOfEachImageOnce) {
-  const InputTensor images = input_tensors(small_workload("resnet20", 16, 1).graph()).front();
-  const Shape& shape = images.shape;
-  GraphBuilder builder("pixels");
+  const data::InputTensor images = data::input_tensors(small_workload("resnet20", 16, 1).graph()).front();
+  const graph::Shape& shape = images.shape;
+  graph::GraphBuilder builder("pixels");
   builder.begin_layer("input");
-  const std::vector<TensorId> data = builder.inputs(
-      {{"images", Content::kImages, shape, 0}, {"labels", Content::kLabels, {shape[0], shape[2], shape[3]}, 10}});
+  const std::vector<graph::TensorId> data =
+      builder.inputs({{"images", graph::Content::kImages, shape, 0},
+                      {"labels", graph::Content::kLabels, {shape[0], shape[2], shape[3]}, 10}});
   builder.begin_layer("classes");
-  const TensorId logits = builder.conv2d(data[0], {.out_channels = 10, .kernel = 1});
+  const graph::TensorId logits = builder.conv2d(data[0], {.out_channels = 10, .kernel = 1});
   builder.softmax_cross_entropy(builder.transpose(logits, {0, 2, 3, 1}), data[1]);
-  Workload workload = build_workload(ForwardModel{.graph = *builder.finish()}, {.threads = 1}).value();
-  auto session = Session::create(workload, machine_, *test_plan(workload, machine_, "fast-only", "100%"), options());
+  train::Workload workload =
+      train::build_workload(train::ForwardModel{.graph = *builder.finish()}, {.threads = 1}).value();
+  auto session =
+      train::Session::create(workload, machine_, *test_plan(workload, machine_, "fast-only", "100%"), options());
   ASSERT_TRUE(session.ok()) << session.error().message;
-  const ValidationResult result = (*session)->validate(0).value();
+  const train::ValidationResult result = (*session)->validate(0).value();
   EXPECT_EQ(result.per_image, shape[2] * shape[3]);
   EXPECT_EQ(result.predictions, 50 * result.per_image);  // the last batch is not full
   EXPECT_GE(*result.accuracy, 0);
@@ -98,11 +101,11 @@ TEST_F(ValidationTest, CountsThePixelsOfEachImageOnce) {
 }
 
 TEST_F(ValidationTest, SameFiguresInEveryBudget) {
-  Workload workload = small_workload("resnet20", 16, 1);
+  train::Workload workload = small_workload("resnet20", 16, 1);
   std::vector<double> losses;
   for (const std::string fast : {"100%", "30%"}) {
-    const Plan plan = *test_plan(workload, machine_, fast == "100%" ? "fast-only" : "on-demand", fast);
-    auto session = Session::create(workload, machine_, plan, options());
+    const plan::Plan plan = *test_plan(workload, machine_, fast == "100%" ? "fast-only" : "on-demand", fast);
+    auto session = train::Session::create(workload, machine_, plan, options());
     ASSERT_TRUE(session.ok()) << session.error().message;
     ASSERT_TRUE((*session)->run_step(0, 0.02F).ok());
     losses.push_back((*session)->validate(2).value().loss);
@@ -116,16 +119,17 @@ TEST_F(ValidationTest, TextHasAPerplexityThatFalls) {
     for (int i = 0; i < 2000; ++i) text += "the cat sat on the mat. ";
     return text;
   }();
-  Workload workload = test_workload({.model = "gpt2_small",
-                                     .shape = {.batch = 4, .classes = 256, .sequence = 32, .width = 64, .depth = 1},
-                                     .optimizer = {.optimizer = Optimizer::kAdamW}});
-  const Plan plan = *test_plan(workload, machine_, "sentinel", "40%");
-  auto session = Session::create(workload, machine_, plan,
-                                 {.data = "tokens:" + folder_.file("text"), .seed = 1, .validate = true});
+  train::Workload workload =
+      test_workload({.model = "gpt2_small",
+                     .shape = {.batch = 4, .classes = 256, .sequence = 32, .width = 64, .depth = 1},
+                     .optimizer = {.optimizer = graph::Optimizer::kAdamW}});
+  const plan::Plan plan = *test_plan(workload, machine_, "sentinel", "40%");
+  auto session = train::Session::create(workload, machine_, plan,
+                                        {.data = "tokens:" + folder_.file("text"), .seed = 1, .validate = true});
   ASSERT_TRUE(session.ok()) << session.error().message;
-  const ValidationResult before = (*session)->validate(5).value();
+  const train::ValidationResult before = (*session)->validate(5).value();
   for (std::int64_t step = 0; step < 30; ++step) ASSERT_TRUE((*session)->run_step(step, 0.003F).ok());
-  const ValidationResult after = (*session)->validate(5).value();
+  const train::ValidationResult after = (*session)->validate(5).value();
   EXPECT_EQ(after.predictions, 5 * 4 * 32);
   EXPECT_FALSE(after.accuracy);
   EXPECT_GT(before.perplexity(), 100);
@@ -133,12 +137,12 @@ TEST_F(ValidationTest, TextHasAPerplexityThatFalls) {
 }
 
 TEST_F(ValidationTest, SaysWhatCannotBeMeasured) {
-  Workload workload = small_workload("resnet20", 4, 1);
-  const Plan plan = *test_plan(workload, machine_, "fast-only", "100%");
-  const auto synthetic = Session::create(workload, machine_, plan, {.validate = true});
+  train::Workload workload = small_workload("resnet20", 4, 1);
+  const plan::Plan plan = *test_plan(workload, machine_, "fast-only", "100%");
+  const auto synthetic = train::Session::create(workload, machine_, plan, {.validate = true});
   ASSERT_FALSE(synthetic.ok());
   EXPECT_NE(synthetic.error().message.find("no validation split"), std::string::npos) << synthetic.error().message;
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::tests

@@ -14,7 +14,7 @@
 
 #include "tests/onnx/model_maker.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 namespace {
 
 using Random = std::mt19937_64;
@@ -54,8 +54,8 @@ void mutate_bytes(std::string& bytes, Random& random) {
 }
 
 // A value's name that is somewhere in the model.
-std::string some_name(const onnx::GraphProto& graph, Random& random) {
-  const onnx::NodeProto& node =
+std::string some_name(const ::onnx::GraphProto& graph, Random& random) {
+  const ::onnx::NodeProto& node =
       graph.node(static_cast<int>(below(random, static_cast<std::size_t>(graph.node_size()))));
   const int values = node.input_size() + node.output_size();
   if (values == 0) return "x";
@@ -63,10 +63,10 @@ std::string some_name(const onnx::GraphProto& graph, Random& random) {
   return at < node.input_size() ? node.input(at) : node.output(at - node.input_size());
 }
 
-void mutate_attribute(onnx::NodeProto& node, Random& random) {
+void mutate_attribute(::onnx::NodeProto& node, Random& random) {
   if (node.attribute_size() == 0) return;
   const auto count = static_cast<std::size_t>(node.attribute_size());
-  onnx::AttributeProto& attribute = *node.mutable_attribute(static_cast<int>(below(random, count)));
+  ::onnx::AttributeProto& attribute = *node.mutable_attribute(static_cast<int>(below(random, count)));
   if (attribute.ints_size() > 0 && below(random, 2) == 0) {
     attribute.set_ints(static_cast<int>(below(random, static_cast<std::size_t>(attribute.ints_size()))),
                        odd_number(random));
@@ -80,7 +80,7 @@ void mutate_attribute(onnx::NodeProto& node, Random& random) {
   }
 }
 
-void mutate_node(onnx::GraphProto& graph, Random& random) {
+void mutate_node(::onnx::GraphProto& graph, Random& random) {
   static const std::vector<std::string> ops = {"Conv",
                                                "MaxPool",
                                                "AveragePool",
@@ -156,7 +156,7 @@ void mutate_node(onnx::GraphProto& graph, Random& random) {
                                                "Celu",
                                                "EyeLike"};
   const auto nodes = static_cast<std::size_t>(graph.node_size());
-  onnx::NodeProto& node = *graph.mutable_node(static_cast<int>(below(random, nodes)));
+  ::onnx::NodeProto& node = *graph.mutable_node(static_cast<int>(below(random, nodes)));
   switch (below(random, 5)) {
     case 0:
       node.set_op_type(ops[below(random, ops.size())]);
@@ -178,9 +178,9 @@ void mutate_node(onnx::GraphProto& graph, Random& random) {
   }
 }
 
-void mutate_initializer(onnx::GraphProto& graph, Random& random) {
+void mutate_initializer(::onnx::GraphProto& graph, Random& random) {
   const auto count = static_cast<std::size_t>(graph.initializer_size());
-  onnx::TensorProto& tensor = *graph.mutable_initializer(static_cast<int>(below(random, count)));
+  ::onnx::TensorProto& tensor = *graph.mutable_initializer(static_cast<int>(below(random, count)));
   switch (below(random, 5)) {
     case 0:
       if (tensor.dims_size() > 0) {
@@ -202,12 +202,13 @@ void mutate_initializer(onnx::GraphProto& graph, Random& random) {
   }
 }
 
-void mutate_fields(onnx::ModelProto& model, Random& random) {
-  onnx::GraphProto& graph = *model.mutable_graph();
+void mutate_fields(::onnx::ModelProto& model, Random& random) {
+  ::onnx::GraphProto& graph = *model.mutable_graph();
   for (std::size_t i = 0, count = 1 + below(random, 4); i < count; ++i) {
     switch (below(random, 4)) {
       case 0: {
-        onnx::TensorShapeProto& shape = *graph.mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
+        ::onnx::TensorShapeProto& shape =
+            *graph.mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
         const auto rank = static_cast<std::size_t>(shape.dim_size());
         if (rank > 0) shape.mutable_dim(static_cast<int>(below(random, rank)))->set_dim_value(odd_number(random));
         break;
@@ -235,13 +236,14 @@ TEST(OnnxFuzz, EveryMutationEndsWithAModelOrAnError) {
   std::int64_t imported = 0;
   for (; std::chrono::steady_clock::now() < until; ++rounds) {
     ModelMaker* makers[] = {&image, &language, &lstm};
-    onnx::ModelProto model = makers[below(random, 3)]->proto();
+    ::onnx::ModelProto model = makers[below(random, 3)]->proto();
     model.mutable_opset_import(0)->set_version(9 + static_cast<std::int64_t>(below(random, 9)));
     if (below(random, 4) != 0) mutate_fields(model, random);
     std::string bytes = model.SerializeAsString();
     if (below(random, 4) == 0) mutate_bytes(bytes, random);
     std::ofstream(path, std::ios::binary) << bytes;
-    const Result<OnnxModel> result = import_onnx(path, {.batch = static_cast<std::int64_t>(below(random, 3))});
+    const Result<onnx::OnnxModel> result =
+        onnx::import_onnx(path, {.batch = static_cast<std::int64_t>(below(random, 3))});
     imported += result.ok() ? 1 : 0;
     const bool explained = result.ok() || !result.error().message.empty();
     ASSERT_TRUE(explained) << "seed " << seed << ", round " << rounds;
@@ -252,4 +254,4 @@ TEST(OnnxFuzz, EveryMutationEndsWithAModelOrAnError) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::tests

@@ -11,17 +11,18 @@
 #include "sluice/memory/transfer/encoding_engine.hpp"
 #include "sluice/memory/transfer/engine_factory.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 namespace {
 
-constexpr Bytes kObjectBytes = 2 * kEncodedChunkBytes;
+constexpr Bytes kObjectBytes = 2 * memory::kEncodedChunkBytes;
 
 // A machine with one slow tier, and room for two objects in each.
 class MemoryCore : public ::testing::TestWithParam<const char*> {
  protected:
   MemoryCore() {
-    machine_ = make_machine({.slow = {{GetParam(), 2 * kObjectBytes}}, .spill_path = ::testing::TempDir()}).value();
-    storages_ = TierStorages::open(machine_, std::vector(2, 4 * kObjectBytes)).value();
+    machine_ =
+        memory::make_machine({.slow = {{GetParam(), 2 * kObjectBytes}}, .spill_path = ::testing::TempDir()}).value();
+    storages_ = memory::TierStorages::open(machine_, std::vector(2, 4 * kObjectBytes)).value();
     for (Bytes at = 0; at < kObjectBytes; at += 4) {
       const auto word = static_cast<std::uint32_t>(random_bits(1, 2, static_cast<std::uint64_t>(at)));
       const std::uint32_t often_zero = word % 2 == 0 ? 0 : word;
@@ -29,13 +30,13 @@ class MemoryCore : public ::testing::TestWithParam<const char*> {
     }
   }
 
-  std::byte* object() const { return storages_.base(kFastTier); }
+  std::byte* object() const { return storages_.base(memory::kFastTier); }
   std::byte* back() const { return object() + kObjectBytes; }
-  std::unique_ptr<TransferEngine> engine(TierId from, TierId to) const {
-    return make_engine(machine_, machine_.link_between(from, to).value(), storages_).value();
+  std::unique_ptr<memory::TransferEngine> engine(memory::TierId from, memory::TierId to) const {
+    return memory::make_engine(machine_, machine_.link_between(from, to).value(), storages_).value();
   }
-  static void move(TransferEngine& engine, Bytes from, Bytes to) {
-    std::vector<FinishedTransfer> finished;
+  static void move(memory::TransferEngine& engine, Bytes from, Bytes to) {
+    std::vector<memory::FinishedTransfer> finished;
     engine.submit(0, from, to, kObjectBytes);
     while (engine.in_flight() > 0) engine.wait(std::nullopt, finished);
     ASSERT_EQ(finished.size(), 1U);
@@ -43,31 +44,32 @@ class MemoryCore : public ::testing::TestWithParam<const char*> {
   }
   bool came_back() const { return std::memcmp(object(), back(), static_cast<std::size_t>(kObjectBytes)) == 0; }
 
-  Machine machine_;
-  TierStorages storages_;
+  memory::Machine machine_;
+  memory::TierStorages storages_;
 };
 
 TEST_P(MemoryCore, MovesAnObjectAwayAndBack) {
-  move(*engine(kFastTier, 1), 0, kObjectBytes);
-  move(*engine(1, kFastTier), kObjectBytes, kObjectBytes);
+  move(*engine(memory::kFastTier, 1), 0, kObjectBytes);
+  move(*engine(1, memory::kFastTier), kObjectBytes, kObjectBytes);
   EXPECT_TRUE(came_back());
 }
 
 TEST_P(MemoryCore, MovesItInFewerBytes) {
-  std::vector<StoredChunk> chunks(2);
+  std::vector<memory::StoredChunk> chunks(2);
   Bytes moved = 0;
-  const auto encoding = [&](TierId from, TierId to) {
-    return EncodingEngine(engine(from, to), {.encodes = from == kFastTier,
-                                             .arena = object(),
-                                             .staging = {2 * kObjectBytes, 3 * kObjectBytes},
-                                             .find = [&](TransferId) {
-                                               return EncodedTransfer{Encoding::kZeroValue, 4, &chunks, &moved};
-                                             }});
+  const auto encoding = [&](memory::TierId from, memory::TierId to) {
+    return memory::EncodingEngine(engine(from, to),
+                                  {.encodes = from == memory::kFastTier,
+                                   .arena = object(),
+                                   .staging = {2 * kObjectBytes, 3 * kObjectBytes},
+                                   .find = [&](memory::TransferId) {
+                                     return memory::EncodedTransfer{memory::Encoding::kZeroValue, 4, &chunks, &moved};
+                                   }});
   };
-  auto out = encoding(kFastTier, 1);
+  auto out = encoding(memory::kFastTier, 1);
   move(out, 0, 0);
   EXPECT_LT(moved, kObjectBytes * 7 / 10);
-  auto in = encoding(1, kFastTier);
+  auto in = encoding(1, memory::kFastTier);
   move(in, 0, kObjectBytes);
   EXPECT_TRUE(came_back());
 }
@@ -75,20 +77,21 @@ TEST_P(MemoryCore, MovesItInFewerBytes) {
 INSTANTIATE_TEST_SUITE_P(SlowTiers, MemoryCore, ::testing::Values("file", "pmbd"));
 
 TEST(MemoryCoreAlone, PlacesObjectsByTheirLives) {
-  const std::vector<OffsetItem> items{{.bytes = kMiB, .live = {{0, 2}}}, {.bytes = kMiB, .live = {{2, 4}}}};
-  EXPECT_EQ(pack_offsets(items, kMiB).height, kMiB);
+  const std::vector<memory::OffsetItem> items{{.bytes = kMiB, .live = {{0, 2}}}, {.bytes = kMiB, .live = {{2, 4}}}};
+  EXPECT_EQ(memory::pack_offsets(items, kMiB).height, kMiB);
 }
 
 TEST(MemoryCoreAlone, SeesWhichPagesAreWritten) {
-  const Arena arena = Arena::map(kMiB, "watched").value();
-  auto tracker = PageTracker::start({.reach = 32 * kSmallestChunk});
+  const memory::Arena arena = memory::Arena::map(kMiB, "watched").value();
+  auto tracker = memory::PageTracker::start({.reach = 32 * memory::kSmallestChunk});
   if (!tracker.ok()) GTEST_SKIP() << tracker.error().message;
-  const auto range = (*tracker)->add_range(arena.data(), kMiB, kSmallestChunk).value();
+  const auto range = (*tracker)->add_range(arena.data(), kMiB, memory::kSmallestChunk).value();
   ASSERT_TRUE((*tracker)->watch(range).ok());
-  for (const Bytes page : {3, 5}) *const_cast<volatile std::byte*>(arena.data() + page * kSmallestChunk) = std::byte{1};
+  for (const Bytes page : {3, 5})
+    *const_cast<volatile std::byte*>(arena.data() + page * memory::kSmallestChunk) = std::byte{1};
   (*tracker)->unwatch(range);
-  EXPECT_EQ((*tracker)->take_counts(range), (PageTouches{0, 2}));
+  EXPECT_EQ((*tracker)->take_counts(range), (memory::PageTouches{0, 2}));
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::tests

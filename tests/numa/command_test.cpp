@@ -5,7 +5,7 @@
 #include "tests/cli/command_runner.hpp"
 #include "tests/numa/machine_nodes.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 namespace {
 
 using ::testing::HasSubstr;
@@ -33,4 +33,4 @@ TEST(NumaCommand, BadNodesEndWithAMessage) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::tests

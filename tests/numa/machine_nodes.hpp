@@ -6,30 +6,30 @@
 #include "sluice/base/check.hpp"
 #include "sluice/memory/numa_topology.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 
 struct MachineNodes {
-  NumaTopology topology;
-  NumaNode fast;                  // with the processors
-  NumaNode slow;                  // 1 GiB
-  NumaNode small;                 // 128 MiB
+  memory::NumaTopology topology;
+  memory::NumaNode fast;          // with the processors
+  memory::NumaNode slow;          // 1 GiB
+  memory::NumaNode small;         // 128 MiB
   std::optional<int> memoryless;  // only without HMAT
 };
 
 inline MachineNodes machine_nodes() {
   MachineNodes nodes;
-  nodes.topology = read_numa_topology().value();
+  nodes.topology = memory::read_numa_topology().value();
   const std::vector<int> ids = nodes.topology.with_memory();
   SLUICE_CHECK(ids.size() == 3, "three nodes with memory: run this with tests/numa/run_in_vm.sh");
   nodes.fast = *nodes.topology.find(ids[0]);
   nodes.slow = *nodes.topology.find(ids[1]);
   nodes.small = *nodes.topology.find(ids[2]);
-  for (const NumaNode& node : nodes.topology.nodes) {
+  for (const memory::NumaNode& node : nodes.topology.nodes) {
     if (node.memory == 0) nodes.memoryless = node.id;
   }
   return nodes;
 }
 
-inline std::string numa_tier(const NumaNode& node) { return "numa:" + std::to_string(node.id); }
+inline std::string numa_tier(const memory::NumaNode& node) { return "numa:" + std::to_string(node.id); }
 
-}  // namespace sluice
+}  // namespace sluice::tests

@@ -6,7 +6,7 @@
 #include "sluice/memory/presets.hpp"
 #include "tests/numa/machine_nodes.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 namespace {
 
 using ::testing::AllOf;
@@ -14,8 +14,8 @@ using ::testing::HasSubstr;
 
 class NumaTiersInMachine : public ::testing::Test {
  protected:
-  static Result<Machine> machine(const std::string& slow, Bytes capacity = 0) {
-    return make_machine({.threads = 2, .slow = {{slow, capacity}}});
+  static Result<memory::Machine> machine(const std::string& slow, Bytes capacity = 0) {
+    return memory::make_machine({.threads = 2, .slow = {{slow, capacity}}});
   }
   static std::string error(const std::string& slow, Bytes capacity = 0) {
     const auto made = machine(slow, capacity);
@@ -27,13 +27,13 @@ class NumaTiersInMachine : public ::testing::Test {
 
 TEST_F(NumaTiersInMachine, NodesAreFound) {
   EXPECT_EQ(nodes_.topology.computing(), std::vector{nodes_.fast.id});
-  EXPECT_EQ(nodes_.fast.distance, kLocalDistance);
+  EXPECT_EQ(nodes_.fast.distance, memory::kLocalDistance);
   EXPECT_EQ(nodes_.slow.distance, 10 + 10 * nodes_.slow.id);
   EXPECT_GT(nodes_.slow.memory, 900 * kMiB);
   EXPECT_LE(nodes_.slow.memory, kGiB);
   EXPECT_GT(nodes_.small.memory, 100 * kMiB);
   EXPECT_LE(nodes_.small.memory, 128 * kMiB);
-  for (const NumaNode* node : {&nodes_.fast, &nodes_.slow, &nodes_.small}) {
+  for (const memory::NumaNode* node : {&nodes_.fast, &nodes_.slow, &nodes_.small}) {
     EXPECT_TRUE(node->allowed);
     EXPECT_GT(node->free, node->memory / 2);
     EXPECT_LT(node->free, node->memory);
@@ -43,18 +43,18 @@ TEST_F(NumaTiersInMachine, NodesAreFound) {
 TEST_F(NumaTiersInMachine, FiguresAreFirmwaresWhereThereAreAny) {
   const auto made = machine(numa_tier(nodes_.slow));
   ASSERT_TRUE(made.ok()) << made.error().message;
-  const Tier& fast = made->tier(kFastTier);
-  const Tier& slow = made->tier(1);
+  const memory::Tier& fast = made->tier(memory::kFastTier);
+  const memory::Tier& slow = made->tier(1);
   EXPECT_EQ(slow.node, nodes_.slow.id);
   EXPECT_EQ(fast.node, nodes_.fast.id);
   EXPECT_NEAR(static_cast<double>(slow.capacity), static_cast<double>(nodes_.slow.free), 64.0 * kMiB);
   if (nodes_.memoryless) {
-    EXPECT_EQ(slow.provenance, Provenance::kGiven);
+    EXPECT_EQ(slow.provenance, memory::Provenance::kGiven);
     EXPECT_NEAR(fast.read_bandwidth / slow.read_bandwidth, 3, 1e-9);  // by the distance of node 2
     return;
   }
-  EXPECT_EQ(fast.provenance, Provenance::kFirmware);
-  EXPECT_EQ(slow.provenance, Provenance::kFirmware);
+  EXPECT_EQ(fast.provenance, memory::Provenance::kFirmware);
+  EXPECT_EQ(slow.provenance, memory::Provenance::kFirmware);
   EXPECT_NEAR(fast.latency, 90e-9, 1e-12);
   EXPECT_NEAR(slow.latency, 200e-9, 1e-12);
   EXPECT_NEAR(fast.read_bandwidth, 34e9, 1.5e9);  // QEMU and the kernel count in binary megabytes
@@ -65,7 +65,7 @@ TEST_F(NumaTiersInMachine, FiguresAreFirmwaresWhereThereAreAny) {
 TEST_F(NumaTiersInMachine, BothNodesCanBeNamed) {
   const auto made = machine("numa:" + std::to_string(nodes_.slow.id) + "," + std::to_string(nodes_.small.id));
   ASSERT_TRUE(made.ok()) << made.error().message;
-  EXPECT_EQ(made->tier(kFastTier).node, nodes_.slow.id);
+  EXPECT_EQ(made->tier(memory::kFastTier).node, nodes_.slow.id);
   EXPECT_EQ(made->tier(1).node, nodes_.small.id);
   ASSERT_TRUE(made->link_between(0, 1) && made->link_between(1, 0));
 }
@@ -94,4 +94,4 @@ TEST_F(NumaTiersInMachine, ThreadsOnTwoNodesLeaveTheFastOneOpen) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::tests

@@ -11,7 +11,7 @@
 #include "tests/e2e/trained_run.hpp"
 #include "tests/numa/machine_nodes.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 namespace {
 
 constexpr std::int64_t kSteps = 2;
@@ -33,8 +33,8 @@ std::map<int, std::int64_t> pages_bound_to(int node) {
 }
 
 // As few and small ops as show everything: emulation makes each of them hundreds of times slower.
-Workload tiny_workload(std::int64_t batch = 4) {
-  WorkloadOptions options;
+train::Workload tiny_workload(std::int64_t batch = 4) {
+  train::WorkloadOptions options;
   options.model = "resnet20";
   options.shape = {.batch = batch, .image_size = 16, .width = 8, .depth = 1};
   return test_workload(options);
@@ -43,32 +43,32 @@ Workload tiny_workload(std::int64_t batch = 4) {
 class NumaTraining : public ::testing::TestWithParam<const char*> {
  protected:
   static void SetUpTestSuite() {
-    Workload workload = tiny_workload();
-    const Machine host = make_machine({.slow = {}}).value();
+    train::Workload workload = tiny_workload();
+    const memory::Machine host = memory::make_machine({.slow = {}}).value();
     expected = train(workload, host, *test_plan(workload, host, "fast-only", "100%"), kSteps);
   }
 
   MachineNodes nodes_ = machine_nodes();
-  Workload workload_ = tiny_workload();
+  train::Workload workload_ = tiny_workload();
   static inline TrainedRun expected;
 };
 
-void expect_pages_on_nodes(const Machine& machine, const Plan& plan) {
-  for (const TierId tier : {0, 1}) {
+void expect_pages_on_nodes(const memory::Machine& machine, const plan::Plan& plan) {
+  for (const memory::TierId tier : {0, 1}) {
     const int node = machine.tier(tier).node;
     const auto pages = pages_bound_to(node);
     ASSERT_EQ(pages.size(), 1U) << "pages bound to node " << node << " lie on several";
     EXPECT_EQ(pages.begin()->first, node);
-    EXPECT_GE(pages.begin()->second * kBlockAlignment, plan.arena_bytes.at(static_cast<std::size_t>(tier)));
+    EXPECT_GE(pages.begin()->second * memory::kBlockAlignment, plan.arena_bytes.at(static_cast<std::size_t>(tier)));
   }
 }
 
 TEST_P(NumaTraining, GivesTheSameBitsWithEveryPageOnItsNode) {
-  const Machine machine = make_machine({.slow = {{numa_tier(nodes_.slow)}}}).value();
-  const Result<Plan> plan = test_plan(workload_, machine, GetParam(), "60%");
+  const memory::Machine machine = memory::make_machine({.slow = {{numa_tier(nodes_.slow)}}}).value();
+  const Result<plan::Plan> plan = test_plan(workload_, machine, GetParam(), "60%");
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_GT(plan->arena_bytes.at(1), 0);
-  const auto session = Session::create(workload_, machine, *plan, {});
+  const auto session = train::Session::create(workload_, machine, *plan, {});
   ASSERT_TRUE(session.ok()) << session.error().message;
   std::vector<float> losses;
   Bytes moved = 0;
@@ -93,30 +93,30 @@ INSTANTIATE_TEST_SUITE_P(Planners, NumaTraining, ::testing::Values("first-touch"
 
 TEST(NumaProfiling, OperandsInSlowMemoryAreMeasuredOnItsNode) {
   const MachineNodes nodes = machine_nodes();
-  const Workload workload = tiny_workload();
-  const Graph& graph = workload.graph();
-  auto ring = ScratchRing::make(graph, 1, 8 * kMiB);
+  const train::Workload workload = tiny_workload();
+  const graph::Graph& graph = workload.graph();
+  auto ring = measure::ScratchRing::make(graph, 1, 8 * kMiB);
   ASSERT_TRUE(ring.ok()) << ring.error().message;
-  for (const NumaNode* node : {&nodes.slow, &nodes.fast}) {
-    const Tier tier{.name = numa_tier(*node), .kind = TierKind::kNuma, .node = node->id};
+  for (const memory::NumaNode* node : {&nodes.slow, &nodes.fast}) {
+    const memory::Tier tier{.name = numa_tier(*node), .kind = memory::TierKind::kNuma, .node = node->id};
     ASSERT_TRUE(ring->lie_in(tier).ok());
-    EXPECT_THAT(nodes_of_pages(ring->place(graph.op(0))).value(), ::testing::Each(node->id));
+    EXPECT_THAT(memory::nodes_of_pages(ring->place(graph.op(0))).value(), ::testing::Each(node->id));
   }
 }
 
 TEST(NumaTrainingOnAFullNode, SaysWhatIsMissing) {
   const MachineNodes nodes = machine_nodes();
-  Workload workload = tiny_workload(2048);
-  Machine machine = make_machine({.slow = {{numa_tier(nodes.small)}}}).value();
+  train::Workload workload = tiny_workload(2048);
+  memory::Machine machine = memory::make_machine({.slow = {{numa_tier(nodes.small)}}}).value();
   machine.tiers[1].capacity = kGiB;  // as if it had been free when the plan was made
-  const Result<Plan> plan = test_plan(workload, machine, "slow-only", "50%");
+  const Result<plan::Plan> plan = test_plan(workload, machine, "slow-only", "50%");
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   ASSERT_GT(plan->arena_bytes.at(1), nodes.small.memory);
-  const auto session = Session::create(workload, machine, *plan, {});
+  const auto session = train::Session::create(workload, machine, *plan, {});
   ASSERT_FALSE(session.ok());
   EXPECT_EQ(session.error().code, ErrorCode::kOutOfSpace);
   EXPECT_THAT(session.error().message, ::testing::HasSubstr("memory node " + std::to_string(nodes.small.id)));
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::tests

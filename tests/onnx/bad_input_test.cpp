@@ -6,44 +6,44 @@
 
 #include "tests/onnx/model_maker.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 // The error of an import that must fail.
-std::string error_of(const Result<OnnxModel>& model) { return model.ok() ? "imported" : model.error().message; }
+std::string error_of(const Result<onnx::OnnxModel>& model) { return model.ok() ? "imported" : model.error().message; }
 
-onnx::TensorProto& first_initializer(ModelMaker& maker) {
+::onnx::TensorProto& first_initializer(ModelMaker& maker) {
   return *maker.proto().mutable_graph()->mutable_initializer(0);
 }
 
-onnx::NodeProto& node_at(ModelMaker& maker, int index) { return *maker.proto().mutable_graph()->mutable_node(index); }
+::onnx::NodeProto& node_at(ModelMaker& maker, int index) { return *maker.proto().mutable_graph()->mutable_node(index); }
 
-void add_entry(onnx::TensorProto& tensor, const std::string& key, const std::string& value) {
-  onnx::StringStringEntryProto& entry = *tensor.add_external_data();
+void add_entry(::onnx::TensorProto& tensor, const std::string& key, const std::string& value) {
+  ::onnx::StringStringEntryProto& entry = *tensor.add_external_data();
   entry.set_key(key);
   entry.set_value(value);
 }
 
 // The first initializer as external data.
 void make_external(ModelMaker& maker, const std::string& location, const std::string& length) {
-  onnx::TensorProto& tensor = first_initializer(maker);
+  ::onnx::TensorProto& tensor = first_initializer(maker);
   tensor.clear_raw_data();
-  tensor.set_data_location(onnx::TensorProto::EXTERNAL);
+  tensor.set_data_location(::onnx::TensorProto::EXTERNAL);
   add_entry(tensor, "location", location);
   add_entry(tensor, "length", length);
 }
 
 TEST(OnnxBadInput, FilesThatAreNoModels) {
   ModelMaker maker;
-  EXPECT_THAT(error_of(import_onnx(maker.folder() / "missing.onnx", {})), HasSubstr("no such file"));
+  EXPECT_THAT(error_of(onnx::import_onnx(maker.folder() / "missing.onnx", {})), HasSubstr("no such file"));
   const std::filesystem::path path = maker.folder() / "other.onnx";
   std::ofstream(path) << "";
-  EXPECT_THAT(error_of(import_onnx(path, {})), HasSubstr("empty"));
+  EXPECT_THAT(error_of(onnx::import_onnx(path, {})), HasSubstr("empty"));
   std::ofstream(path) << "This is a text, not a model, whatever its name says.";
-  EXPECT_THAT(error_of(import_onnx(path, {})), AllOf(HasSubstr("other.onnx"), HasSubstr("not an ONNX model")));
+  EXPECT_THAT(error_of(onnx::import_onnx(path, {})), AllOf(HasSubstr("other.onnx"), HasSubstr("not an ONNX model")));
 }
 
 TEST(OnnxBadInput, EveryTruncationIsAnError) {
@@ -53,7 +53,7 @@ TEST(OnnxBadInput, EveryTruncationIsAnError) {
   const std::filesystem::path path = maker.folder() / "cut.onnx";
   for (std::size_t size = 0; size + 1 < whole.size(); size += 7) {
     std::ofstream(path, std::ios::binary) << whole.substr(0, size);
-    ASSERT_FALSE(import_onnx(path, {}).ok()) << size;
+    ASSERT_FALSE(onnx::import_onnx(path, {}).ok()) << size;
   }
 }
 
@@ -145,7 +145,7 @@ TEST(OnnxBadInput, LyingLengths) {
   for (const unsigned char byte : {0x80, 0x80, 0x80, 0x80, 0x0c}) bytes.push_back(static_cast<char>(byte));
   const std::filesystem::path path = maker.folder() / "lie.onnx";
   std::ofstream(path, std::ios::binary) << bytes << std::string(1000, 'x');
-  EXPECT_THAT(error_of(import_onnx(path, {})), HasSubstr("not an ONNX model"));
+  EXPECT_THAT(error_of(onnx::import_onnx(path, {})), HasSubstr("not an ONNX model"));
 }
 
 TEST(OnnxBadInput, ConstantsLargerThanTheMachine) {
@@ -202,7 +202,7 @@ TEST(OnnxBadInput, ExternalDataOutsideTheModelsFolder) {
 TEST(OnnxBadInput, TypesThatAreNotRead) {
   ModelMaker maker;
   make_image_classifier(maker);
-  first_initializer(maker).set_data_type(onnx::TensorProto::COMPLEX64);
+  first_initializer(maker).set_data_type(::onnx::TensorProto::COMPLEX64);
   EXPECT_THAT(error_of(maker.import()), AllOf(HasSubstr("'conv.weight'"), HasSubstr("COMPLEX64")));
 }
 
@@ -216,13 +216,13 @@ TEST(OnnxBadInput, AnLstmThatRunsSideways) {
 TEST(OnnxBadInput, ExportOfAnotherModelsParameters) {
   ModelMaker maker;
   make_image_classifier(maker);
-  const ReadParameter short_one = [](const std::string&) -> Result<std::vector<float>> {
+  const onnx::ReadParameter short_one = [](const std::string&) -> Result<std::vector<float>> {
     return std::vector<float>(1);
   };
   const std::filesystem::path target = maker.folder() / "copy.onnx";
-  EXPECT_FALSE(export_onnx(maker.write(), target, short_one).ok());
+  EXPECT_FALSE(onnx::export_onnx(maker.write(), target, short_one).ok());
   EXPECT_FALSE(std::filesystem::exists(target));
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::tests

@@ -5,7 +5,7 @@
 
 #include "tests/onnx/forward_run.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 namespace {
 
 using ::testing::NanSensitiveFloatEq;
@@ -125,4 +125,4 @@ TEST(ChosenValues, LogarithmsOfSumsOfInfiniteExponentials) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::tests

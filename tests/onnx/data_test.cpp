@@ -10,25 +10,25 @@
 #include "sluice/onnx/model/half.hpp"
 #include "tests/onnx/model_maker.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 namespace {
 
-onnx::TensorProto& initializer(ModelMaker& maker, const std::string& name) {
-  for (onnx::TensorProto& tensor : *maker.proto().mutable_graph()->mutable_initializer()) {
+::onnx::TensorProto& initializer(ModelMaker& maker, const std::string& name) {
+  for (::onnx::TensorProto& tensor : *maker.proto().mutable_graph()->mutable_initializer()) {
     if (tensor.name() == name) return tensor;
   }
   throw std::logic_error("no initializer " + name);
 }
 
 void store_outside(ModelMaker& maker, const std::string& name, const std::string& file, std::int64_t offset) {
-  onnx::TensorProto& tensor = initializer(maker, name);
+  ::onnx::TensorProto& tensor = initializer(maker, name);
   std::ofstream stream(maker.folder() / file, std::ios::binary);
   stream << std::string(static_cast<std::size_t>(offset), '#') << tensor.raw_data();
   tensor.clear_raw_data();
-  tensor.set_data_location(onnx::TensorProto::EXTERNAL);
+  tensor.set_data_location(::onnx::TensorProto::EXTERNAL);
   for (const auto& [key, value] : {std::pair<std::string, std::string>("location", file),
                                    std::pair<std::string, std::string>("offset", std::to_string(offset))}) {
-    onnx::StringStringEntryProto& entry = *tensor.add_external_data();
+    ::onnx::StringStringEntryProto& entry = *tensor.add_external_data();
     entry.set_key(key);
     entry.set_value(value);
   }
@@ -36,11 +36,11 @@ void store_outside(ModelMaker& maker, const std::string& name, const std::string
 
 // Everything that is read back, by initializer.
 std::map<std::string, std::vector<float>> all_values(const std::filesystem::path& path) {
-  onnx::ModelProto proto;
+  ::onnx::ModelProto proto;
   std::ifstream file(path, std::ios::binary);
   EXPECT_TRUE(proto.ParseFromIstream(&file));
   std::map<std::string, std::vector<float>> result;
-  for (const onnx::TensorProto& tensor : proto.graph().initializer()) {
+  for (const ::onnx::TensorProto& tensor : proto.graph().initializer()) {
     std::vector<float> values(tensor.raw_data().size() / sizeof(float));
     const auto bytes = std::as_writable_bytes(std::span(values));
     std::ranges::copy(std::as_bytes(std::span(tensor.raw_data())).first(bytes.size()), bytes.begin());
@@ -49,7 +49,7 @@ std::map<std::string, std::vector<float>> all_values(const std::filesystem::path
   return result;
 }
 
-ReadParameter values_of(const OnnxModel& model) {
+onnx::ReadParameter values_of(const onnx::OnnxModel& model) {
   return [&model](const std::string& name) -> Result<std::vector<float>> { return given(model, name); };
 }
 
@@ -57,13 +57,13 @@ TEST(OnnxData, ReadsHalfDoubleAndTypedFields) {
   ModelMaker maker;
   make_image_classifier(maker);
   const std::vector<float> values = {0.5F, -1.25F, 3, 0.0009765625F, 1, 2, 3, 4, 5, 65504};
-  onnx::TensorProto& half = initializer(maker, "fc.bias");
+  ::onnx::TensorProto& half = initializer(maker, "fc.bias");
   half.clear_raw_data();
-  half.set_data_type(onnx::TensorProto::FLOAT16);
-  for (const float value : values) half.add_int32_data(half_of_float(value));
-  onnx::TensorProto& wide = initializer(maker, "bn.weight");
+  half.set_data_type(::onnx::TensorProto::FLOAT16);
+  for (const float value : values) half.add_int32_data(onnx::half_of_float(value));
+  ::onnx::TensorProto& wide = initializer(maker, "bn.weight");
   wide.clear_raw_data();
-  wide.set_data_type(onnx::TensorProto::DOUBLE);
+  wide.set_data_type(::onnx::TensorProto::DOUBLE);
   for (const double value : {0.1, 0.2, 0.3, 0.4}) wide.add_double_data(value);
   const auto model = maker.import();
   ASSERT_TRUE(model.ok()) << model.error().message;
@@ -74,11 +74,11 @@ TEST(OnnxData, ReadsHalfDoubleAndTypedFields) {
 TEST(OnnxData, RoundsHalfPrecisionBothWays) {
   for (int bits = 0; bits < 0x7c00; ++bits) {
     const auto half = static_cast<std::uint16_t>(bits);
-    ASSERT_EQ(half_of_float(float_of_half(half)), half);
+    ASSERT_EQ(onnx::half_of_float(onnx::float_of_half(half)), half);
   }
-  EXPECT_EQ(half_of_float(1e6F), 0x7c00);
-  EXPECT_EQ(half_of_float(1 + 1 / 2048.0F), half_of_float(1));  // a tie goes to even
-  EXPECT_EQ(half_of_float(1e-9F), 0);
+  EXPECT_EQ(onnx::half_of_float(1e6F), 0x7c00);
+  EXPECT_EQ(onnx::half_of_float(1 + 1 / 2048.0F), onnx::half_of_float(1));  // a tie goes to even
+  EXPECT_EQ(onnx::half_of_float(1e-9F), 0);
 }
 
 TEST(OnnxData, ReadsExternalDataBesideTheModel) {
@@ -104,14 +104,14 @@ TEST(OnnxData, InputsThatAreGivenValuesAreWeightsBesideTheModel) {
   const std::vector<float> w(200 * 100, 0.25F);
   const std::vector<float> v(100 * 200, 0.5F);
   const std::vector<float> b(200, -3.0F);
-  InputValues values{{"w", std::as_bytes(std::span(w))}, {"b", std::as_bytes(std::span(b))}, {"unused", {}}};
-  EXPECT_EQ(give_inputs_values(path, values, {"x"}).error().message, "input 'v' has no value, and is not fed");
+  onnx::InputValues values{{"w", std::as_bytes(std::span(w))}, {"b", std::as_bytes(std::span(b))}, {"unused", {}}};
+  EXPECT_EQ(onnx::give_inputs_values(path, values, {"x"}).error().message, "input 'v' has no value, and is not fed");
   values["v"] = std::as_bytes(std::span(b));
-  EXPECT_EQ(give_inputs_values(path, values, {"x"}).error().code, ErrorCode::kMismatch);
+  EXPECT_EQ(onnx::give_inputs_values(path, values, {"x"}).error().code, ErrorCode::kMismatch);
   values["v"] = std::as_bytes(std::span(v));
-  ASSERT_TRUE(give_inputs_values(path, values, {"x"}).ok());
+  ASSERT_TRUE(onnx::give_inputs_values(path, values, {"x"}).ok());
   EXPECT_EQ(std::filesystem::file_size(path.string() + ".weights"), (w.size() + v.size()) * sizeof(float));
-  const auto model = import_onnx(path, {});
+  const auto model = onnx::import_onnx(path, {});
   ASSERT_TRUE(model.ok()) << model.error().message;
   EXPECT_EQ(given(*model, "w"), w);
   EXPECT_EQ(given(*model, "v"), v);
@@ -125,7 +125,7 @@ TEST(OnnxData, ExportsUnchangedWeightsBitForBit) {
     const auto model = maker.import();
     ASSERT_TRUE(model.ok()) << model.error().message;
     const std::filesystem::path target = maker.folder() / "copy.onnx";
-    const Status done = export_onnx(maker.write(), target, values_of(*model));
+    const Status done = onnx::export_onnx(maker.write(), target, values_of(*model));
     ASSERT_TRUE(done.ok()) << done.error().message;
     EXPECT_EQ(all_values(target), all_values(maker.write()));
   }
@@ -136,13 +136,13 @@ TEST(OnnxData, ExportsTrainedWeightsWhereTheyCameFrom) {
   make_lstm(maker);
   const auto model = maker.import();
   ASSERT_TRUE(model.ok()) << model.error().message;
-  const ReadParameter trained = [&](const std::string& name) -> Result<std::vector<float>> {
+  const onnx::ReadParameter trained = [&](const std::string& name) -> Result<std::vector<float>> {
     std::vector<float> values = given(*model, name);
     for (float& value : values) value += 1;
     return values;
   };
   const std::filesystem::path target = maker.folder() / "copy.onnx";
-  ASSERT_TRUE(export_onnx(maker.write(), target, trained).ok());
+  ASSERT_TRUE(onnx::export_onnx(maker.write(), target, trained).ok());
   const auto before = all_values(maker.write());
   const auto after = all_values(target);
   for (const char* name : {"table", "w", "r", "b", "out"}) {
@@ -160,9 +160,9 @@ TEST(OnnxData, ExportsModelsWithExternalDataAsOneFile) {
   const auto model = maker.import();
   ASSERT_TRUE(model.ok()) << model.error().message;
   const std::filesystem::path target = maker.folder() / "copy.onnx";
-  ASSERT_TRUE(export_onnx(maker.write(), target, values_of(*model)).ok());
+  ASSERT_TRUE(onnx::export_onnx(maker.write(), target, values_of(*model)).ok());
   EXPECT_EQ(all_values(target).at("fc.weight"), values);
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::tests

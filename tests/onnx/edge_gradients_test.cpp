@@ -7,7 +7,7 @@
 #include "tests/onnx/forward_run.hpp"
 #include "tests/onnx/node_gradients.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 namespace {
 
 bool all_finite(const Values& values) {
@@ -66,7 +66,7 @@ TEST(EdgeGradients, OfLengthsThatDivideOrPool) {
     SCOPED_TRACE(op);
     ModelMaker maker(13);
     maker.weights("x", {1, 2, 2, 4}, {0, 0, 0, 0, 1, 2, 3, 4, 0, 0, 0, 0, 0, 0, 0, 0});
-    onnx::NodeProto& node = maker.node(op, {"x"}, {"y"});
+    ::onnx::NodeProto& node = maker.node(op, {"x"}, {"y"});
     if (std::string(op) == "LpPool") set(node, "kernel_shape", std::vector<std::int64_t>{1, 4});
     maker.output("y");
     const Values gradient = gradient_of_weight(maker.write(), "x");
@@ -111,4 +111,4 @@ TEST(EdgeGradients, OfTheNumber0AsAnExponent) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::tests

@@ -4,7 +4,7 @@
 
 #include "tests/onnx/model_maker.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 namespace {
 
 using ::testing::Contains;
@@ -15,9 +15,11 @@ using Axes = std::vector<std::int64_t>;
 
 // A model of one chain of ops between images [2, 4, 6, 6] and logits: the test adds "y" from "x".
 struct Chain {
-  explicit Chain(std::int64_t opset = 15, const Shape& shape = {2, 4, 6, 6}) : maker(opset) { maker.input("x", shape); }
+  explicit Chain(std::int64_t opset = 15, const graph::Shape& shape = {2, 4, 6, 6}) : maker(opset) {
+    maker.input("x", shape);
+  }
 
-  Result<OnnxModel> finish(std::int64_t features, const OnnxOptions& options = {}) {
+  Result<onnx::OnnxModel> finish(std::int64_t features, const onnx::OnnxOptions& options = {}) {
     set(maker.node("Flatten", {"y"}, {"flat"}), "axis", std::int64_t{1});
     maker.weights("last", {features, 3});
     maker.node("MatMul", {"flat", "last"}, {"logits"});
@@ -33,14 +35,16 @@ TEST(OnnxImport, ReadsAnImageClassifier) {
   make_image_classifier(maker);
   const auto model = maker.import({.batch = 4});
   ASSERT_TRUE(model.ok()) << model.error().message;
-  EXPECT_THAT(kinds(model->forward), ElementsAre(OpKind::kInput, OpKind::kConv2d, OpKind::kBatchNorm, OpKind::kAvgPool,
-                                                 OpKind::kReshape, OpKind::kDense, OpKind::kSoftmaxCrossEntropy));
-  EXPECT_EQ(model->forward.op(2).attributes.activation, Activation::kRelu);
+  EXPECT_THAT(
+      kinds(model->forward),
+      ElementsAre(graph::OpKind::kInput, graph::OpKind::kConv2d, graph::OpKind::kBatchNorm, graph::OpKind::kAvgPool,
+                  graph::OpKind::kReshape, graph::OpKind::kDense, graph::OpKind::kSoftmaxCrossEntropy));
+  EXPECT_EQ(model->forward.op(2).attributes.activation, graph::Activation::kRelu);
   EXPECT_FLOAT_EQ(model->forward.op(2).attributes.momentum, 0.1F);
-  EXPECT_EQ(model->forward.tensor(model->forward.op(0).outputs[0]).shape, (Shape{4, 3, 8, 8}));
+  EXPECT_EQ(model->forward.tensor(model->forward.op(0).outputs[0]).shape, (graph::Shape{4, 3, 8, 8}));
   EXPECT_EQ(model->forward.tensor(model->forward.op(0).outputs[1]).bound, 10);
-  EXPECT_EQ(find_tensor(model->forward, "conv.weight")->role, Role::kParameter);
-  EXPECT_EQ(find_tensor(model->forward, "bn.running")->role, Role::kBuffer);
+  EXPECT_EQ(find_tensor(model->forward, "conv.weight")->role, graph::Role::kParameter);
+  EXPECT_EQ(find_tensor(model->forward, "bn.running")->role, graph::Role::kBuffer);
   std::vector<float> scale_shift = maker.values("bn.weight");
   const std::vector<float> shift = maker.values("bn.bias");
   scale_shift.insert(scale_shift.end(), shift.begin(), shift.end());
@@ -68,13 +72,14 @@ TEST(OnnxImport, TiesAnEmbeddingToTheLastLayerAndSeesTheCausalMask) {
   const auto model = maker.import({.batch = 2});
   ASSERT_TRUE(model.ok()) << model.error().message;
   EXPECT_THAT(kinds(model->forward),
-              ElementsAre(OpKind::kInput, OpKind::kEmbedding, OpKind::kDense, OpKind::kTranspose, OpKind::kMatMul,
-                          OpKind::kSoftmax, OpKind::kMatMul, OpKind::kDense, OpKind::kSoftmaxCrossEntropy));
+              ElementsAre(graph::OpKind::kInput, graph::OpKind::kEmbedding, graph::OpKind::kDense,
+                          graph::OpKind::kTranspose, graph::OpKind::kMatMul, graph::OpKind::kSoftmax,
+                          graph::OpKind::kMatMul, graph::OpKind::kDense, graph::OpKind::kSoftmaxCrossEntropy));
   EXPECT_TRUE(model->forward.op(5).attributes.causal);
   EXPECT_EQ(model->forward.op(1).inputs[1], model->forward.op(7).inputs[1]);
   EXPECT_EQ(find_tensor(model->forward, "mask"), nullptr);
-  const Tensor& labels = model->forward.tensor(model->forward.op(0).outputs[1]);
-  EXPECT_EQ(labels.content, Content::kNextTokens);
+  const graph::Tensor& labels = model->forward.tensor(model->forward.op(0).outputs[1]);
+  EXPECT_EQ(labels.content, graph::Content::kNextTokens);
   EXPECT_EQ(labels.bound, 20);
 }
 
@@ -93,9 +98,11 @@ TEST(OnnxImport, UnrollsAnLstmWithItsGatesInOurOrder) {
   make_lstm(maker);
   const auto model = maker.import({.batch = 3});
   ASSERT_TRUE(model.ok()) << model.error().message;
-  const auto count = [&](OpKind kind) { return testing::Matches(Contains(kind).Times(5))(kinds(model->forward)); };
-  EXPECT_TRUE(count(OpKind::kLstmCell));
-  EXPECT_EQ(model->forward.tensor(model->forward.op(0).outputs[0]).shape, (Shape{3, 5}));  // batch first
+  const auto count = [&](graph::OpKind kind) {
+    return testing::Matches(Contains(kind).Times(5))(kinds(model->forward));
+  };
+  EXPECT_TRUE(count(graph::OpKind::kLstmCell));
+  EXPECT_EQ(model->forward.tensor(model->forward.op(0).outputs[0]).shape, (graph::Shape{3, 5}));  // batch first
   const std::vector<float> w = maker.values("w");
   const std::vector<float> ours = given(*model, "lstm.weight_ih");
   const std::vector<std::size_t> rows = {0, 1, 4, 5, 6, 7, 2, 3};  // input, forget, cell, output of iofc
@@ -109,8 +116,9 @@ TEST(OnnxImport, ASingleNumberIsAParameterWhereItIsSaidToBe) {
   maker.weights("scale", {1});
   maker.node("Mul", {"x", "scale"}, {"logits"});
   maker.output("logits");
-  const auto has_parameters = [](const Graph& graph) {
-    return std::ranges::any_of(graph.tensors(), [](const Tensor& each) { return each.role == Role::kParameter; });
+  const auto has_parameters = [](const graph::Graph& graph) {
+    return std::ranges::any_of(graph.tensors(),
+                               [](const graph::Tensor& each) { return each.role == graph::Role::kParameter; });
   };
   const auto constant = maker.import();
   ASSERT_TRUE(constant.ok()) << constant.error().message;
@@ -130,8 +138,8 @@ TEST(OnnxImport, KeepsOneParameterForUsesThatDoNotFitTogether) {
   maker.output("logits");
   const auto model = maker.import();
   ASSERT_TRUE(model.ok()) << model.error().message;
-  EXPECT_THAT(kinds(model->forward), Contains(OpKind::kTranspose));
-  const auto is_parameter = [](const Tensor& tensor) { return tensor.role == Role::kParameter; };
+  EXPECT_THAT(kinds(model->forward), Contains(graph::OpKind::kTranspose));
+  const auto is_parameter = [](const graph::Tensor& tensor) { return tensor.role == graph::Role::kParameter; };
   EXPECT_EQ(std::count_if(model->forward.tensors().begin(), model->forward.tensors().end(), is_parameter), 1);
 }
 
@@ -141,7 +149,7 @@ TEST(OnnxImport, ReplacesABatchThatTheFileHasAsALiteral) {
   chain.maker.node("Reshape", {"x", "shape"}, {"y"});
   const auto model = chain.finish(144, {.batch = 8});
   ASSERT_TRUE(model.ok()) << model.error().message;
-  EXPECT_EQ(model->forward.tensor(model->forward.op(1).outputs[0]).shape, (Shape{8, 144}));
+  EXPECT_EQ(model->forward.tensor(model->forward.op(1).outputs[0]).shape, (graph::Shape{8, 144}));
 }
 
 TEST(OnnxImport, FoldsTheShapeArithmeticOfExporters) {
@@ -155,14 +163,14 @@ TEST(OnnxImport, FoldsTheShapeArithmeticOfExporters) {
   maker.node("Reshape", {"x", "target"}, {"y"});
   const auto model = chain.finish(144, {.batch = 5});
   ASSERT_TRUE(model.ok()) << model.error().message;
-  EXPECT_EQ(model->forward.tensor(model->forward.op(1).outputs[0]).shape, (Shape{5, 144}));
+  EXPECT_EQ(model->forward.tensor(model->forward.op(1).outputs[0]).shape, (graph::Shape{5, 144}));
 }
 
 TEST(OnnxImport, HonoursWhatOpsetsMean) {
   for (const std::int64_t opset : {9, 11, 12, 13, 17}) {
     Chain chain(opset, {2, 4, 6, 6});
     ModelMaker& maker = chain.maker;
-    onnx::NodeProto& clip = maker.node("Clip", {"x"}, {"clipped"});
+    ::onnx::NodeProto& clip = maker.node("Clip", {"x"}, {"clipped"});
     if (opset < 11) {
       set(clip, "min", -1.0F);
       set(clip, "max", 2.0F);
@@ -172,8 +180,8 @@ TEST(OnnxImport, HonoursWhatOpsetsMean) {
       clip.add_input("low");
       clip.add_input("high");
     }
-    onnx::NodeProto& unsqueeze = maker.node("Unsqueeze", {"clipped"}, {"u"});
-    onnx::NodeProto& squeeze = maker.node("Squeeze", {"u"}, {"s"});
+    ::onnx::NodeProto& unsqueeze = maker.node("Unsqueeze", {"clipped"}, {"u"});
+    ::onnx::NodeProto& squeeze = maker.node("Squeeze", {"u"}, {"s"});
     if (opset < 13) {
       set(unsqueeze, "axes", Axes{1});
       set(squeeze, "axes", Axes{1});
@@ -182,7 +190,7 @@ TEST(OnnxImport, HonoursWhatOpsetsMean) {
       unsqueeze.add_input("one");
       squeeze.add_input("one");
     }
-    onnx::NodeProto& dropout = maker.node("Dropout", {"s"}, {"dropped"});
+    ::onnx::NodeProto& dropout = maker.node("Dropout", {"s"}, {"dropped"});
     if (opset < 12) {
       set(dropout, "ratio", 0.25F);
     } else {
@@ -192,19 +200,19 @@ TEST(OnnxImport, HonoursWhatOpsetsMean) {
     maker.node("Softmax", {"dropped"}, {"y"});  // along axis 1 and all after it, or along the last
     const auto model = chain.finish(144);
     ASSERT_TRUE(model.ok()) << opset << ": " << model.error().message;
-    const auto find = [&](OpKind kind) {
-      for (const Op& op : model->forward.ops()) {
+    const auto find = [&](graph::OpKind kind) {
+      for (const graph::Op& op : model->forward.ops()) {
         if (op.kind == kind) return op;
       }
-      return Op{};
+      return graph::Op{};
     };
-    const Op clipped = find(OpKind::kUnary);
-    EXPECT_EQ(clipped.attributes.unary, UnaryFunction::kClip);
+    const graph::Op clipped = find(graph::OpKind::kUnary);
+    EXPECT_EQ(clipped.attributes.unary, graph::UnaryFunction::kClip);
     EXPECT_EQ(clipped.attributes.alpha, -1.0F);
     EXPECT_EQ(clipped.attributes.beta, 2.0F);
-    EXPECT_EQ(find(OpKind::kDropout).attributes.rate, 0.25F);
-    const Shape along = model->forward.tensor(find(OpKind::kSoftmax).inputs[0]).shape;
-    EXPECT_EQ(along, opset < 13 ? (Shape{2, 144}) : (Shape{2, 4, 6, 6})) << opset;
+    EXPECT_EQ(find(graph::OpKind::kDropout).attributes.rate, 0.25F);
+    const graph::Shape along = model->forward.tensor(find(graph::OpKind::kSoftmax).inputs[0]).shape;
+    EXPECT_EQ(along, opset < 13 ? (graph::Shape{2, 144}) : (graph::Shape{2, 4, 6, 6})) << opset;
   }
 }
 
@@ -221,9 +229,9 @@ TEST(OnnxImport, ReadsGeluHoweverItIsWritten) {
   maker.node("Mul", {"d", "c"}, {"y"});
   const auto model = chain.finish(144);
   ASSERT_TRUE(model.ok()) << model.error().message;
-  EXPECT_EQ(model->forward.op(1).kind, OpKind::kUnary);
-  EXPECT_EQ(model->forward.op(1).attributes.unary, UnaryFunction::kGelu);
-  EXPECT_EQ(model->forward.op(2).kind, OpKind::kReshape);
+  EXPECT_EQ(model->forward.op(1).kind, graph::OpKind::kUnary);
+  EXPECT_EQ(model->forward.op(1).attributes.unary, graph::UnaryFunction::kGelu);
+  EXPECT_EQ(model->forward.op(2).kind, graph::OpKind::kReshape);
 }
 
 TEST(OnnxImport, ReadsALayerNormInPieces) {
@@ -244,14 +252,14 @@ TEST(OnnxImport, ReadsALayerNormInPieces) {
   maker.node("Add", {"scaled", "ln.bias"}, {"y"});
   const auto model = chain.finish(48);
   ASSERT_TRUE(model.ok()) << model.error().message;
-  EXPECT_THAT(kinds(model->forward), Contains(OpKind::kLayerNorm));
-  EXPECT_THAT(kinds(model->forward), Not(Contains(OpKind::kReduce)));
+  EXPECT_THAT(kinds(model->forward), Contains(graph::OpKind::kLayerNorm));
+  EXPECT_THAT(kinds(model->forward), Not(Contains(graph::OpKind::kReduce)));
   EXPECT_NE(find_tensor(model->forward, "ln.scale_shift"), nullptr);
 }
 
 TEST(OnnxImport, RoundsPoolingUpAsAsked) {
   Chain chain(15, {2, 4, 6, 6});
-  onnx::NodeProto& pool = chain.maker.node("MaxPool", {"x"}, {"y"});
+  ::onnx::NodeProto& pool = chain.maker.node("MaxPool", {"x"}, {"y"});
   set(pool, "kernel_shape", Axes{3, 3});
   set(pool, "strides", Axes{2, 2});
   set(pool, "ceil_mode", std::int64_t{1});
@@ -267,7 +275,7 @@ TEST(OnnxImport, LeavesPaddingToTheAveragePoolThatReadsIt) {
   set(chain.maker.node("AveragePool", {"padded"}, {"y"}), "kernel_shape", Axes{3, 3});
   const auto model = chain.finish(144);
   ASSERT_TRUE(model.ok()) << model.error().message;
-  EXPECT_EQ(model->forward.op(1).kind, OpKind::kAvgPool);
+  EXPECT_EQ(model->forward.op(1).kind, graph::OpKind::kAvgPool);
   EXPECT_TRUE(model->forward.op(1).attributes.count_padding);
   EXPECT_EQ(model->forward.op(1).attributes.window.pad_left, 1);
 }
@@ -275,11 +283,11 @@ TEST(OnnxImport, LeavesPaddingToTheAveragePoolThatReadsIt) {
 TEST(OnnxImport, ChoosesTheLossThatIsAskedFor) {
   ModelMaker maker;
   make_language_model(maker);
-  const auto masked = maker.import({.batch = 2, .loss = OnnxLoss::kMaskedToken});
+  const auto masked = maker.import({.batch = 2, .loss = onnx::OnnxLoss::kMaskedToken});
   ASSERT_TRUE(masked.ok()) << masked.error().message;
-  EXPECT_EQ(masked->forward.tensor(masked->forward.op(0).outputs[0]).content, Content::kMaskedTokens);
-  EXPECT_EQ(masked->forward.tensor(masked->forward.op(0).outputs[1]).content, Content::kHiddenTokens);
-  EXPECT_FALSE(maker.import({.batch = 2, .loss = OnnxLoss::kCrossEntropy}).ok());
+  EXPECT_EQ(masked->forward.tensor(masked->forward.op(0).outputs[0]).content, graph::Content::kMaskedTokens);
+  EXPECT_EQ(masked->forward.tensor(masked->forward.op(0).outputs[1]).content, graph::Content::kHiddenTokens);
+  EXPECT_FALSE(maker.import({.batch = 2, .loss = onnx::OnnxLoss::kCrossEntropy}).ok());
 }
 
 TEST(OnnxImport, DropsASoftmaxAtTheEnd) {
@@ -289,14 +297,14 @@ TEST(OnnxImport, DropsASoftmaxAtTheEnd) {
   maker.node("Softmax", {"logits"}, {"shares"});
   const auto model = maker.import();
   ASSERT_TRUE(model.ok()) << model.error().message;
-  EXPECT_THAT(kinds(model->forward), Not(Contains(OpKind::kSoftmax)));
+  EXPECT_THAT(kinds(model->forward), Not(Contains(graph::OpKind::kSoftmax)));
 }
 
 TEST(OnnxImport, TakesMasksAsOnesAndStatesAsZero) {
   ModelMaker maker;
   make_language_model(maker);
-  maker.input("attention_mask", {0, 6}, onnx::TensorProto::INT64);
-  set(maker.node("Cast", {"attention_mask"}, {"as_float"}), "to", std::int64_t{onnx::TensorProto::FLOAT});
+  maker.input("attention_mask", {0, 6}, ::onnx::TensorProto::INT64);
+  set(maker.node("Cast", {"attention_mask"}, {"as_float"}), "to", std::int64_t{::onnx::TensorProto::FLOAT});
   maker.number("one", 1.0F);
   maker.node("Sub", {"one", "as_float"}, {"hidden"});
   maker.number("large", -1e9F);
@@ -307,8 +315,8 @@ TEST(OnnxImport, TakesMasksAsOnesAndStatesAsZero) {
   maker.node("Add", {"scores", "rows"}, {"kept"});
   const auto model = maker.import({.batch = 2});
   ASSERT_TRUE(model.ok()) << model.error().message;
-  EXPECT_THAT(kinds(model->forward), Not(Contains(OpKind::kBinary)));
+  EXPECT_THAT(kinds(model->forward), Not(Contains(graph::OpKind::kBinary)));
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::tests

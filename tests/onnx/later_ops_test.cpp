@@ -7,21 +7,21 @@
 
 #include "tests/onnx/forward_run.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 namespace {
 
 using ::testing::FloatNear;
 using ::testing::Pointwise;
 
 template <typename Function>
-Values mapped_by(const HostArray& x, const Function& function) {
+Values mapped_by(const onnx::HostArray& x, const Function& function) {
   Values y;
   for (const float value : x.floats) y.push_back(static_cast<float>(function(double{value})));
   return y;
 }
 
 TEST(LaterOps, MishAndGelu) {
-  const HostArray x = wave({2, 9});
+  const onnx::HostArray x = wave({2, 9});
   for (const char* op : {"Mish", "Gelu"}) {
     ModelMaker maker(20);
     maker.input("x", {2, 9});
@@ -37,7 +37,7 @@ TEST(LaterOps, MishAndGelu) {
 
 // Scale and shift are the channels' from opset 21 on; before, the groups'.
 TEST(LaterOps, GroupNormOfChannelsAndOfGroups) {
-  const HostArray x = wave({2, 6, 5});
+  const onnx::HostArray x = wave({2, 6, 5});
   for (const std::int64_t opset : {18, 21}) {
     const std::int64_t count = opset == 21 ? 6 : 3;
     ModelMaker maker(opset);
@@ -65,7 +65,7 @@ TEST(LaterOps, GroupNormOfChannelsAndOfGroups) {
 }
 
 TEST(LaterOps, NormByRootMeanSquare) {
-  const HostArray x = wave({3, 4});
+  const onnx::HostArray x = wave({3, 4});
   ModelMaker maker(21);
   maker.input("x", {3, 4});
   maker.weights("scale", {4});
@@ -84,7 +84,7 @@ TEST(LaterOps, NormByRootMeanSquare) {
 TEST(LaterOps, CropsAndPadsAroundTheMiddle) {
   for (const auto& [extent, wanted] :
        {std::pair<std::int64_t, Values>{4, {1, 2, 3, 4}}, {10, {0, 0, 1, 2, 3, 4, 5, 6, 0, 0}}}) {
-    HostArray x = filled(Shape{7}, 0.0F);
+    onnx::HostArray x = onnx::filled(graph::Shape{7}, 0.0F);
     std::iota(x.floats.begin(), x.floats.end(), 0.0F);
     ModelMaker maker(18);
     maker.input("x", {7});
@@ -103,7 +103,7 @@ TEST(LaterOps, ColumnsAddUpToAnImage) {
   maker.integers("block", {2, 2});
   maker.node("Col2Im", {"x", "image", "block"}, {"y"});
   maker.output("y");
-  EXPECT_EQ(output_of(maker, filled(Shape{1, 4, 4}, 1.0F)), (Values{1, 2, 1, 2, 4, 2, 1, 2, 1}));
+  EXPECT_EQ(output_of(maker, onnx::filled(graph::Shape{1, 4, 4}, 1.0F)), (Values{1, 2, 1, 2, 4, 2, 1, 2, 1}));
 }
 
 constexpr std::int64_t kSteps = 4, kBatch = 2, kFeatures = 3, kHidden = 2;
@@ -116,8 +116,8 @@ struct RecurrentOp {
 // A model of one node with some of the directions' weights: all of them, or those of one.
 void make_recurrence(ModelMaker& maker, const RecurrentOp& op, const std::string& direction, std::size_t first) {
   const auto count = static_cast<std::int64_t>(direction == "bidirectional" ? 2 : 1);
-  const auto weights = [&](const std::string& name, Shape shape) {
-    const std::int64_t size = element_count(shape);
+  const auto weights = [&](const std::string& name, graph::Shape shape) {
+    const std::int64_t size = graph::element_count(shape);
     Values values;
     for (std::int64_t i = 0; i < count * size; ++i) {
       const auto at = static_cast<float>(static_cast<std::int64_t>(first) * size + i);
@@ -136,15 +136,15 @@ void make_recurrence(ModelMaker& maker, const RecurrentOp& op, const std::string
     weights("ccccc", {kBatch, kHidden});
     inputs.emplace_back("ccccc");
   }
-  onnx::NodeProto& node = maker.node(op.name, inputs, {"y", "last"});
+  ::onnx::NodeProto& node = maker.node(op.name, inputs, {"y", "last"});
   set(node, "direction", direction);
   set(node, "hidden_size", kHidden);
   maker.output("y");
   maker.output("last");
 }
 
-HostArray turned_in_time(const HostArray& x) {
-  HostArray y = x;
+onnx::HostArray turned_in_time(const onnx::HostArray& x) {
+  onnx::HostArray y = x;
   const std::size_t step = x.floats.size() / kSteps;
   for (std::size_t i = 0; i < x.floats.size(); ++i) y.floats[i] = x.floats[(kSteps - 1 - i / step) * step + i % step];
   return y;
@@ -163,7 +163,7 @@ Values one_way(const Values& y, std::size_t way) {
 class Recurrences : public ::testing::TestWithParam<RecurrentOp> {};
 
 TEST_P(Recurrences, OfBothDirectionsAreOneOfEach) {
-  const HostArray x = wave({kSteps, kBatch, kFeatures});
+  const onnx::HostArray x = wave({kSteps, kBatch, kFeatures});
   ModelMaker both, forward, reverse;
   make_recurrence(both, GetParam(), "bidirectional", 0);
   make_recurrence(forward, GetParam(), "forward", 0);
@@ -179,14 +179,14 @@ TEST_P(Recurrences, OfBothDirectionsAreOneOfEach) {
 }
 
 TEST_P(Recurrences, BackwardsAreForwardsOfTurnedTime) {
-  const HostArray x = wave({kSteps, kBatch, kFeatures});
+  const onnx::HostArray x = wave({kSteps, kBatch, kFeatures});
   ModelMaker forward, reverse;
   make_recurrence(forward, GetParam(), "forward", 0);
   make_recurrence(reverse, GetParam(), "reverse", 0);
   const auto there = outputs_of(forward, {turned_in_time(x)});
   const auto back = outputs_of(reverse, {x});
   ASSERT_EQ(back.size(), 2U);
-  HostArray turned = filled(Shape{kSteps, kBatch, kHidden}, 0.0F);
+  onnx::HostArray turned = onnx::filled(graph::Shape{kSteps, kBatch, kHidden}, 0.0F);
   turned.floats = there[0];
   EXPECT_THAT(back[0], Pointwise(FloatNear(1e-6F), turned_in_time(turned).floats));
   EXPECT_THAT(back[1], Pointwise(FloatNear(1e-6F), there[1]));
@@ -199,18 +199,18 @@ INSTANTIATE_TEST_SUITE_P(Ops, Recurrences,
 // Token ids are compared, turned into numbers and counted.
 TEST(LaterOps, MasksFromTokenIds) {
   ModelMaker maker;
-  maker.input("ids", {2, 3}, onnx::TensorProto::INT64);
+  maker.input("ids", {2, 3}, ::onnx::TensorProto::INT64);
   maker.integers("pad", {0});
   maker.integers("axes", {1});
   maker.node("Equal", {"ids", "pad"}, {"is_pad"});
   maker.node("Not", {"is_pad"}, {"is_word"});
-  set(maker.node("Cast", {"is_word"}, {"mask"}), "to", std::int64_t{onnx::TensorProto::FLOAT});
+  set(maker.node("Cast", {"is_word"}, {"mask"}), "to", std::int64_t{::onnx::TensorProto::FLOAT});
   maker.node("ReduceSum", {"mask", "axes"}, {"words"});
   maker.output("words");
-  HostArray ids = filled(Shape{2, 3}, std::int64_t{0});
+  onnx::HostArray ids = onnx::filled(graph::Shape{2, 3}, std::int64_t{0});
   ids.ints = {5, 7, 0, 9, 0, 0};
   EXPECT_EQ(output_of(maker, ids), (Values{2, 1}));
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::tests

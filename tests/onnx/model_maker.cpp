@@ -6,21 +6,21 @@
 
 #include "sluice/base/check.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 namespace {
 
 constexpr float kFirstHidden = -1e9F;
 
-void add_dimension(onnx::TensorShapeProto& shape, std::int64_t extent) {
-  onnx::TensorShapeProto_Dimension& dimension = *shape.add_dim();
+void add_dimension(::onnx::TensorShapeProto& shape, std::int64_t extent) {
+  ::onnx::TensorShapeProto_Dimension& dimension = *shape.add_dim();
   if (extent > 0) dimension.set_dim_value(extent);
   if (extent == 0) dimension.set_dim_param("N");
   if (extent < 0) dimension.set_dim_param("sequence");
 }
 
-onnx::AttributeProto& attribute(onnx::NodeProto& node, const std::string& name,
-                                onnx::AttributeProto::AttributeType type) {
-  onnx::AttributeProto& made = *node.add_attribute();
+::onnx::AttributeProto& attribute(::onnx::NodeProto& node, const std::string& name,
+                                  ::onnx::AttributeProto::AttributeType type) {
+  ::onnx::AttributeProto& made = *node.add_attribute();
   made.set_name(name);
   made.set_type(type);
   return made;
@@ -42,10 +42,10 @@ ModelMaker::~ModelMaker() {
   std::filesystem::remove_all(folder_, ignored);
 }
 
-void ModelMaker::input(const std::string& name, const Shape& shape, int type) {
-  onnx::ValueInfoProto& info = *proto_.mutable_graph()->add_input();
+void ModelMaker::input(const std::string& name, const graph::Shape& shape, int type) {
+  ::onnx::ValueInfoProto& info = *proto_.mutable_graph()->add_input();
   info.set_name(name);
-  onnx::TypeProto_Tensor& tensor = *info.mutable_type()->mutable_tensor_type();
+  ::onnx::TypeProto_Tensor& tensor = *info.mutable_type()->mutable_tensor_type();
   tensor.set_elem_type(type);
   tensor.mutable_shape();
   for (const std::int64_t extent : shape) add_dimension(*tensor.mutable_shape(), extent);
@@ -53,13 +53,14 @@ void ModelMaker::input(const std::string& name, const Shape& shape, int type) {
 
 void ModelMaker::output(const std::string& name) { proto_.mutable_graph()->add_output()->set_name(name); }
 
-onnx::TensorProto& ModelMaker::weights(const std::string& name, const Shape& shape, std::vector<float> values) {
-  onnx::TensorProto& tensor = *proto_.mutable_graph()->add_initializer();
+::onnx::TensorProto& ModelMaker::weights(const std::string& name, const graph::Shape& shape,
+                                         std::vector<float> values) {
+  ::onnx::TensorProto& tensor = *proto_.mutable_graph()->add_initializer();
   tensor.set_name(name);
-  tensor.set_data_type(onnx::TensorProto::FLOAT);
+  tensor.set_data_type(::onnx::TensorProto::FLOAT);
   for (const std::int64_t extent : shape) tensor.add_dims(extent);
   if (values.empty()) {
-    values.resize(static_cast<std::size_t>(element_count(shape)));
+    values.resize(static_cast<std::size_t>(graph::element_count(shape)));
     std::iota(values.begin(), values.end(), static_cast<float>(name.size()));
     for (float& value : values) value *= 0.01F;
   }
@@ -67,25 +68,25 @@ onnx::TensorProto& ModelMaker::weights(const std::string& name, const Shape& sha
   return tensor;
 }
 
-onnx::TensorProto& ModelMaker::integers(const std::string& name, const std::vector<std::int64_t>& values) {
-  onnx::TensorProto& tensor = *proto_.mutable_graph()->add_initializer();
+::onnx::TensorProto& ModelMaker::integers(const std::string& name, const std::vector<std::int64_t>& values) {
+  ::onnx::TensorProto& tensor = *proto_.mutable_graph()->add_initializer();
   tensor.set_name(name);
-  tensor.set_data_type(onnx::TensorProto::INT64);
+  tensor.set_data_type(::onnx::TensorProto::INT64);
   tensor.add_dims(static_cast<std::int64_t>(values.size()));
   for (const std::int64_t value : values) tensor.add_int64_data(value);
   return tensor;
 }
 
 void ModelMaker::number(const std::string& name, float value) {
-  onnx::NodeProto& made = node("Constant", {}, {name});
-  onnx::TensorProto& tensor = *attribute(made, "value", onnx::AttributeProto::TENSOR).mutable_t();
-  tensor.set_data_type(onnx::TensorProto::FLOAT);
+  ::onnx::NodeProto& made = node("Constant", {}, {name});
+  ::onnx::TensorProto& tensor = *attribute(made, "value", ::onnx::AttributeProto::TENSOR).mutable_t();
+  tensor.set_data_type(::onnx::TensorProto::FLOAT);
   tensor.add_float_data(value);
 }
 
-onnx::NodeProto& ModelMaker::node(const std::string& op, const std::vector<std::string>& inputs,
-                                  const std::vector<std::string>& outputs, const std::string& name) {
-  onnx::NodeProto& made = *proto_.mutable_graph()->add_node();
+::onnx::NodeProto& ModelMaker::node(const std::string& op, const std::vector<std::string>& inputs,
+                                    const std::vector<std::string>& outputs, const std::string& name) {
+  ::onnx::NodeProto& made = *proto_.mutable_graph()->add_node();
   made.set_op_type(op);
   made.set_name(name.empty() ? outputs.at(0) : name);
   for (const std::string& input : inputs) made.add_input(input);
@@ -94,7 +95,7 @@ onnx::NodeProto& ModelMaker::node(const std::string& op, const std::vector<std::
 }
 
 std::vector<float> ModelMaker::values(const std::string& name) const {
-  for (const onnx::TensorProto& tensor : proto_.graph().initializer()) {
+  for (const ::onnx::TensorProto& tensor : proto_.graph().initializer()) {
     if (tensor.name() != name) continue;
     std::vector<float> result(tensor.raw_data().size() / sizeof(float));
     std::memcpy(result.data(), tensor.raw_data().data(), tensor.raw_data().size());
@@ -110,21 +111,21 @@ std::filesystem::path ModelMaker::write() {
   return path;
 }
 
-void set(onnx::NodeProto& node, const std::string& name, std::int64_t value) {
-  attribute(node, name, onnx::AttributeProto::INT).set_i(value);
+void set(::onnx::NodeProto& node, const std::string& name, std::int64_t value) {
+  attribute(node, name, ::onnx::AttributeProto::INT).set_i(value);
 }
 
-void set(onnx::NodeProto& node, const std::string& name, float value) {
-  attribute(node, name, onnx::AttributeProto::FLOAT).set_f(value);
+void set(::onnx::NodeProto& node, const std::string& name, float value) {
+  attribute(node, name, ::onnx::AttributeProto::FLOAT).set_f(value);
 }
 
-void set(onnx::NodeProto& node, const std::string& name, const std::vector<std::int64_t>& values) {
-  onnx::AttributeProto& made = attribute(node, name, onnx::AttributeProto::INTS);
+void set(::onnx::NodeProto& node, const std::string& name, const std::vector<std::int64_t>& values) {
+  ::onnx::AttributeProto& made = attribute(node, name, ::onnx::AttributeProto::INTS);
   for (const std::int64_t value : values) made.add_ints(value);
 }
 
-void set(onnx::NodeProto& node, const std::string& name, const std::string& value) {
-  attribute(node, name, onnx::AttributeProto::STRING).set_s(value);
+void set(::onnx::NodeProto& node, const std::string& name, const std::string& value) {
+  attribute(node, name, ::onnx::AttributeProto::STRING).set_s(value);
 }
 
 void make_image_classifier(ModelMaker& maker) {
@@ -143,7 +144,7 @@ void make_image_classifier(ModelMaker& maker) {
 }
 
 void make_language_model(ModelMaker& maker) {
-  maker.input("ids", {0, 6}, onnx::TensorProto::INT64);
+  maker.input("ids", {0, 6}, ::onnx::TensorProto::INT64);
   maker.weights("table", {20, 8});
   maker.node("Gather", {"table", "ids"}, {"x"});
   maker.weights("w", {8, 8});
@@ -162,7 +163,7 @@ void make_language_model(ModelMaker& maker) {
 }
 
 void make_lstm(ModelMaker& maker) {
-  maker.input("tokens", {5, 0}, onnx::TensorProto::INT64);
+  maker.input("tokens", {5, 0}, ::onnx::TensorProto::INT64);
   maker.weights("table", {12, 3});
   maker.node("Gather", {"table", "tokens"}, {"x"});
   maker.weights("w", {1, 8, 3});
@@ -176,26 +177,26 @@ void make_lstm(ModelMaker& maker) {
   maker.output("logits");
 }
 
-std::vector<OpKind> kinds(const Graph& graph) {
-  std::vector<OpKind> result;
-  for (const Op& op : graph.ops()) result.push_back(op.kind);
+std::vector<graph::OpKind> kinds(const graph::Graph& graph) {
+  std::vector<graph::OpKind> result;
+  for (const graph::Op& op : graph.ops()) result.push_back(op.kind);
   return result;
 }
 
-const Tensor* find_tensor(const Graph& graph, const std::string& name) {
-  for (const Tensor& tensor : graph.tensors()) {
+const graph::Tensor* find_tensor(const graph::Graph& graph, const std::string& name) {
+  for (const graph::Tensor& tensor : graph.tensors()) {
     if (tensor.name == name) return &tensor;
   }
   return nullptr;
 }
 
-std::vector<float> given(const OnnxModel& model, const std::string& name) {
-  const Tensor* tensor = find_tensor(model.forward, name);
+std::vector<float> given(const onnx::OnnxModel& model, const std::string& name) {
+  const graph::Tensor* tensor = find_tensor(model.forward, name);
   SLUICE_CHECK(tensor != nullptr, "no tensor " + name);
-  std::vector<float> values(static_cast<std::size_t>(element_count(tensor->shape)));
+  std::vector<float> values(static_cast<std::size_t>(graph::element_count(tensor->shape)));
   const Status read = model.values->read(tensor->init.source, 0, values);
   SLUICE_CHECK(read.ok(), read.error().message);
   return values;
 }
 
-}  // namespace sluice
+}  // namespace sluice::tests

@@ -11,7 +11,7 @@
 #include "sluice/onnx/model/model_file.hpp"
 #include "sluice/onnx/model/proto.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 namespace {
 
 constexpr double kRelativeTolerance = 1e-3;  // of onnx.backend.test
@@ -26,34 +26,34 @@ Result<Proto> read_proto(const std::filesystem::path& path) {
   return proto;
 }
 
-Result<std::vector<onnx::TensorProto>> read_tensors(const std::filesystem::path& folder, const std::string& prefix,
-                                                    int count) {
-  std::vector<onnx::TensorProto> tensors;
+Result<std::vector<::onnx::TensorProto>> read_tensors(const std::filesystem::path& folder, const std::string& prefix,
+                                                      int count) {
+  std::vector<::onnx::TensorProto> tensors;
   for (int i = 0; i < count; ++i) {
     const auto path = folder / "test_data_set_0" / fmt::format("{}_{}.pb", prefix, i);
-    SLUICE_ASSIGN(onnx::TensorProto tensor, read_proto<onnx::TensorProto>(path));
+    SLUICE_ASSIGN(::onnx::TensorProto tensor, read_proto<::onnx::TensorProto>(path));
     tensors.push_back(std::move(tensor));
   }
   return tensors;
 }
 
 // Integers as data are ids, as data sets give them: from 0 on.
-bool may_be_data(const onnx::TensorProto& tensor) {
+bool may_be_data(const ::onnx::TensorProto& tensor) {
   if (std::any_of(tensor.dims().begin(), tensor.dims().end(), [](auto extent) { return extent == 0; })) return false;
   const int type = tensor.data_type();
-  if (type == onnx::TensorProto::INT64 || type == onnx::TensorProto::INT32) {
-    const auto source = check_tensor(tensor, {});
-    const auto values = source.ok() ? read_array(*source) : Result<HostArray>(source.error());
+  if (type == ::onnx::TensorProto::INT64 || type == ::onnx::TensorProto::INT32) {
+    const auto source = onnx::check_tensor(tensor, {});
+    const auto values = source.ok() ? onnx::read_array(*source) : Result<onnx::HostArray>(source.error());
     return values.ok() && std::ranges::all_of(values->ints, [](auto value) { return value >= 0; });
   }
-  return type == onnx::TensorProto::FLOAT || type == onnx::TensorProto::DOUBLE || type == onnx::TensorProto::FLOAT16 ||
-         type == onnx::TensorProto::BOOL;
+  return type == ::onnx::TensorProto::FLOAT || type == ::onnx::TensorProto::DOUBLE ||
+         type == ::onnx::TensorProto::FLOAT16 || type == ::onnx::TensorProto::BOOL;
 }
 
 // The data of a step: what the test gives, in the order of the input op.
-class GivenInputs : public InputSource {
+class GivenInputs : public kernels::InputSource {
  public:
-  void add(const HostArray& values) { arrays_.push_back(values); }
+  void add(const onnx::HostArray& values) { arrays_.push_back(values); }
 
   Status fill(std::int64_t /*batch*/, std::span<const std::span<std::byte>> tensors) override {
     for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -68,34 +68,36 @@ class GivenInputs : public InputSource {
     }
     return {};
   }
-  void know_types(const Graph& graph) {
+  void know_types(const graph::Graph& graph) {
     if (arrays_.empty()) return;
-    for (const TensorId id : graph.op(0).outputs) integers_.push_back(graph.tensor(id).dtype == DType::kI32);
+    for (const graph::TensorId id : graph.op(0).outputs)
+      integers_.push_back(graph.tensor(id).dtype == graph::DType::kI32);
   }
 
  private:
-  std::vector<HostArray> arrays_;
+  std::vector<onnx::HostArray> arrays_;
   std::vector<bool> integers_;
 };
 
 // Every fp32 tensor's values, views among them.
-Result<NamedValues> run_given(const InferenceModel& model, Backend& backend, GivenInputs& inputs) {
-  SLUICE_ASSIGN(NamedValues leaves, given_weights_of(model));
+Result<testing::NamedValues> run_given(const onnx::InferenceModel& model, kernels::Backend& backend,
+                                       GivenInputs& inputs) {
+  SLUICE_ASSIGN(testing::NamedValues leaves, given_weights_of(model));
   if (model.graph.op_count() == 0) return leaves;
-  SLUICE_ASSIGN(const std::unique_ptr<CompiledGraph> compiled, backend.compile(model.graph, 2));
-  GraphRunner runner(*compiled);
+  SLUICE_ASSIGN(const std::unique_ptr<kernels::CompiledGraph> compiled, backend.compile(model.graph, 2));
+  testing::GraphRunner runner(*compiled);
   inputs.know_types(model.graph);
-  StepContext context;
+  kernels::StepContext context;
   context.input = &inputs;
-  NamedValues used;  // of what the lowered graph still has
-  for (const Tensor& tensor : compiled->graph().tensors()) {
+  testing::NamedValues used;  // of what the lowered graph still has
+  for (const graph::Tensor& tensor : compiled->graph().tensors()) {
     const auto leaf = leaves.find(tensor.name);
     if (leaf != leaves.end()) used.insert(*leaf);
   }
-  NamedValues values = run_case(model.graph, runner, used, context);
+  testing::NamedValues values = testing::run_case(model.graph, runner, used, context);
   values.insert(leaves.begin(), leaves.end());
-  for (const Op& op : model.graph.ops()) {
-    if (op.kind != OpKind::kReshape) continue;
+  for (const graph::Op& op : model.graph.ops()) {
+    if (op.kind != graph::OpKind::kReshape) continue;
     const auto shown = values.find(model.graph.tensor(op.inputs[0]).name);
     if (shown != values.end()) values.try_emplace(model.graph.tensor(op.outputs[0]).name, shown->second);
   }
@@ -108,11 +110,11 @@ bool close(double got, double wanted) {
   return std::abs(got - wanted) <= kAbsoluteTolerance + kRelativeTolerance * std::abs(wanted);
 }
 
-std::string difference(const std::string& name, const Shape& shape, const std::vector<double>& got,
-                       const HostArray& wanted) {
-  const bool scalar = wanted.shape.empty() && element_count(shape) == 1;
+std::string difference(const std::string& name, const graph::Shape& shape, const std::vector<double>& got,
+                       const onnx::HostArray& wanted) {
+  const bool scalar = wanted.shape.empty() && graph::element_count(shape) == 1;
   if (shape != wanted.shape && !scalar) {
-    return fmt::format("'{}' is {}, not {}", name, to_string(shape), to_string(wanted.shape));
+    return fmt::format("'{}' is {}, not {}", name, graph::to_string(shape), graph::to_string(wanted.shape));
   }
   for (std::int64_t i = 0; i < wanted.count(); ++i) {
     const double value = got[static_cast<std::size_t>(i)];
@@ -122,16 +124,16 @@ std::string difference(const std::string& name, const Shape& shape, const std::v
   return {};
 }
 
-Result<std::string> compare(const InferenceModel& model, const NamedValues& values,
-                            const std::vector<onnx::TensorProto>& expected) {
+Result<std::string> compare(const onnx::InferenceModel& model, const testing::NamedValues& values,
+                            const std::vector<::onnx::TensorProto>& expected) {
   for (std::size_t i = 0; i < model.outputs.size(); ++i) {
-    const ForwardOutput& output = model.outputs[i];
-    SLUICE_ASSIGN(const TensorSource source, check_tensor(expected[i], {}));
-    SLUICE_ASSIGN(const HostArray wanted, read_array(source));
+    const onnx::ForwardOutput& output = model.outputs[i];
+    SLUICE_ASSIGN(const onnx::TensorSource source, onnx::check_tensor(expected[i], {}));
+    SLUICE_ASSIGN(const onnx::HostArray wanted, onnx::read_array(source));
     std::vector<double> got;
-    Shape shape = output.known.shape;
+    graph::Shape shape = output.known.shape;
     if (output.tensor) {
-      const Tensor& tensor = model.graph.tensor(*output.tensor);
+      const graph::Tensor& tensor = model.graph.tensor(*output.tensor);
       const auto found = values.find(tensor.name);
       if (found == values.end()) return bad_input("output '" + output.name + "' has no values in fp32");
       got.assign(found->second.begin(), found->second.end());
@@ -146,32 +148,32 @@ Result<std::string> compare(const InferenceModel& model, const NamedValues& valu
 }
 
 // The inputs that no initializer gives.
-std::vector<onnx::ValueInfoProto> open_inputs(const onnx::GraphProto& graph) {
+std::vector<::onnx::ValueInfoProto> open_inputs(const ::onnx::GraphProto& graph) {
   std::set<std::string> given;
-  for (const onnx::TensorProto& tensor : graph.initializer()) given.insert(tensor.name());
-  std::vector<onnx::ValueInfoProto> open;
-  for (const onnx::ValueInfoProto& input : graph.input()) {
+  for (const ::onnx::TensorProto& tensor : graph.initializer()) given.insert(tensor.name());
+  std::vector<::onnx::ValueInfoProto> open;
+  for (const ::onnx::ValueInfoProto& input : graph.input()) {
     if (!given.contains(input.name())) open.push_back(input);
   }
   return open;
 }
 
 // The model with the inputs that are no data as initializers.
-onnx::ModelProto with_weights(const onnx::ModelProto& model, const std::vector<onnx::TensorProto>& tensors,
-                              unsigned data) {
-  onnx::ModelProto result = model;
-  const std::vector<onnx::ValueInfoProto> open = open_inputs(model.graph());
+::onnx::ModelProto with_weights(const ::onnx::ModelProto& model, const std::vector<::onnx::TensorProto>& tensors,
+                                unsigned data) {
+  ::onnx::ModelProto result = model;
+  const std::vector<::onnx::ValueInfoProto> open = open_inputs(model.graph());
   result.mutable_graph()->clear_input();
   // Of the ops that some tests ask for by older opsets, nothing has changed but what types they take.
-  for (onnx::OperatorSetIdProto& set : *result.mutable_opset_import()) {
-    if (set.domain().empty()) set.set_version(std::max<std::int64_t>(set.version(), kFirstOpset));
+  for (::onnx::OperatorSetIdProto& set : *result.mutable_opset_import()) {
+    if (set.domain().empty()) set.set_version(std::max<std::int64_t>(set.version(), onnx::kFirstOpset));
   }
   for (std::size_t i = 0; i < open.size(); ++i) {
     if ((data >> i & 1U) != 0) {
       *result.mutable_graph()->add_input() = open[i];
       continue;
     }
-    onnx::TensorProto& weights = *result.mutable_graph()->add_initializer();
+    ::onnx::TensorProto& weights = *result.mutable_graph()->add_initializer();
     weights = tensors[i];
     weights.set_name(open[i].name());
   }
@@ -179,15 +181,15 @@ onnx::ModelProto with_weights(const onnx::ModelProto& model, const std::vector<o
 }
 
 struct NodeCase {
-  onnx::ModelProto model;
-  std::vector<onnx::TensorProto> inputs, outputs;
+  ::onnx::ModelProto model;
+  std::vector<::onnx::TensorProto> inputs, outputs;
 };
 
 Result<NodeCase> read_case(const std::filesystem::path& folder) {
   NodeCase read;
-  SLUICE_ASSIGN(read.model, read_proto<onnx::ModelProto>(folder / "model.onnx"));
+  SLUICE_ASSIGN(read.model, read_proto<::onnx::ModelProto>(folder / "model.onnx"));
   for (const auto* list : {&read.model.graph().input(), &read.model.graph().output()}) {
-    for (const onnx::ValueInfoProto& value : *list) {
+    for (const ::onnx::ValueInfoProto& value : *list) {
       if (!value.type().has_tensor_type()) return bad_input("has sequences or optional values");
     }
   }
@@ -210,26 +212,27 @@ std::vector<unsigned> choices_of(const NodeCase& node) {
   return choices;
 }
 
-Result<std::string> run_choice(const InferenceModel& model, const NodeCase& node, unsigned data, Backend& backend) {
+Result<std::string> run_choice(const onnx::InferenceModel& model, const NodeCase& node, unsigned data,
+                               kernels::Backend& backend) {
   GivenInputs inputs;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     if ((data >> i & 1U) == 0) continue;
-    SLUICE_ASSIGN(const TensorSource source, check_tensor(node.inputs[i], {}));
-    SLUICE_ASSIGN(const HostArray values, read_array(source));
+    SLUICE_ASSIGN(const onnx::TensorSource source, onnx::check_tensor(node.inputs[i], {}));
+    SLUICE_ASSIGN(const onnx::HostArray values, onnx::read_array(source));
     inputs.add(values);
   }
   try {
-    SLUICE_ASSIGN(const NamedValues values, run_given(model, backend, inputs));
+    SLUICE_ASSIGN(const testing::NamedValues values, run_given(model, backend, inputs));
     return compare(model, values, node.outputs);
   } catch (const std::exception& failure) {  // an op that refuses its operands
     return bad_input(failure.what());
   }
 }
 
-Result<InferenceModel> import_with(const NodeCase& node, unsigned data, const std::filesystem::path& scratch) {
+Result<onnx::InferenceModel> import_with(const NodeCase& node, unsigned data, const std::filesystem::path& scratch) {
   const std::filesystem::path path = scratch / "model.onnx";
   std::ofstream(path, std::ios::binary) << with_weights(node.model, node.inputs, data).SerializeAsString();
-  return import_forward(path);
+  return onnx::import_forward(path);
 }
 
 }  // namespace
@@ -255,16 +258,17 @@ ScratchFolder::~ScratchFolder() { std::filesystem::remove_all(path_); }
 
 std::set<std::string> ops_of_node_case(const std::filesystem::path& folder) {
   std::set<std::string> ops;
-  const auto model = read_proto<onnx::ModelProto>(folder / "model.onnx");
+  const auto model = read_proto<::onnx::ModelProto>(folder / "model.onnx");
   if (!model.ok()) return ops;
-  for (const onnx::NodeProto& node : model->graph().node()) {
+  for (const ::onnx::NodeProto& node : model->graph().node()) {
     ops.insert(node.domain().empty() || node.domain() == "ai.onnx" ? node.op_type()
                                                                    : node.domain() + "." + node.op_type());
   }
   return ops;
 }
 
-NodeVerdict run_node_case(const std::filesystem::path& folder, Backend& backend, const std::filesystem::path& scratch) {
+NodeVerdict run_node_case(const std::filesystem::path& folder, kernels::Backend& backend,
+                          const std::filesystem::path& scratch) {
   NodeVerdict verdict;
   const auto node = read_case(folder);
   if (!node.ok()) {
@@ -289,13 +293,13 @@ NodeVerdict run_node_case(const std::filesystem::path& folder, Backend& backend,
   return verdict;
 }
 
-Result<std::vector<std::vector<float>>> run_inference(const InferenceModel& model, Backend& backend,
-                                                      const std::vector<HostArray>& data) {
+Result<std::vector<std::vector<float>>> run_inference(const onnx::InferenceModel& model, kernels::Backend& backend,
+                                                      const std::vector<onnx::HostArray>& data) {
   GivenInputs inputs;
-  for (const HostArray& values : data) inputs.add(values);
-  SLUICE_ASSIGN(const NamedValues values, run_given(model, backend, inputs));
+  for (const onnx::HostArray& values : data) inputs.add(values);
+  SLUICE_ASSIGN(const testing::NamedValues values, run_given(model, backend, inputs));
   std::vector<std::vector<float>> results;
-  for (const ForwardOutput& output : model.outputs) {
+  for (const onnx::ForwardOutput& output : model.outputs) {
     if (!output.tensor) return bad_input("an output does not depend on the data");
     const auto found = values.find(model.graph.tensor(*output.tensor).name);
     if (found == values.end()) return bad_input("output '" + output.name + "' has no values in fp32");
@@ -304,21 +308,21 @@ Result<std::vector<std::vector<float>>> run_inference(const InferenceModel& mode
   return results;
 }
 
-Result<InferenceModel> import_node_of_weights(const std::filesystem::path& folder,
-                                              const std::filesystem::path& scratch) {
+Result<onnx::InferenceModel> import_node_of_weights(const std::filesystem::path& folder,
+                                                    const std::filesystem::path& scratch) {
   SLUICE_ASSIGN(const NodeCase node, read_case(folder));
   return import_with(node, 0, scratch);
 }
 
-Result<NamedValues> given_weights_of(const InferenceModel& model) {
-  NamedValues leaves;
-  for (const Tensor& tensor : model.graph.tensors()) {
-    if (tensor.init.kind != Init::Kind::kGiven) continue;
-    std::vector<float> values(static_cast<std::size_t>(element_count(tensor.shape)));
+Result<testing::NamedValues> given_weights_of(const onnx::InferenceModel& model) {
+  testing::NamedValues leaves;
+  for (const graph::Tensor& tensor : model.graph.tensors()) {
+    if (tensor.init.kind != graph::Init::Kind::kGiven) continue;
+    std::vector<float> values(static_cast<std::size_t>(graph::element_count(tensor.shape)));
     SLUICE_RETURN_IF_ERROR(model.values->read(tensor.init.source, 0, values));
     leaves[tensor.name] = std::move(values);
   }
   return leaves;
 }
 
-}  // namespace sluice
+}  // namespace sluice::tests

@@ -13,7 +13,7 @@
 #include "sluice/onnx/forward_model.hpp"
 #include "sluice/testing/op_cases/op_cases.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 
 struct NodeVerdict {
   int runs = 0;         // choices that the importer took
@@ -42,15 +42,16 @@ class ScratchFolder {
 std::set<std::string> ops_of_node_case(const std::filesystem::path& folder);
 
 // `scratch`: a folder to write models to.
-NodeVerdict run_node_case(const std::filesystem::path& folder, Backend& backend, const std::filesystem::path& scratch);
+NodeVerdict run_node_case(const std::filesystem::path& folder, kernels::Backend& backend,
+                          const std::filesystem::path& scratch);
 
 // What the model's outputs are with this data, in the order of its inputs.
-Result<std::vector<std::vector<float>>> run_inference(const InferenceModel& model, Backend& backend,
-                                                      const std::vector<HostArray>& data);
+Result<std::vector<std::vector<float>>> run_inference(const onnx::InferenceModel& model, kernels::Backend& backend,
+                                                      const std::vector<onnx::HostArray>& data);
 
 // The model with all its inputs as weights, and what these are, by tensor.
-Result<InferenceModel> import_node_of_weights(const std::filesystem::path& folder,
-                                              const std::filesystem::path& scratch);
-Result<NamedValues> given_weights_of(const InferenceModel& model);
+Result<onnx::InferenceModel> import_node_of_weights(const std::filesystem::path& folder,
+                                                    const std::filesystem::path& scratch);
+Result<testing::NamedValues> given_weights_of(const onnx::InferenceModel& model);
 
-}  // namespace sluice
+}  // namespace sluice::tests

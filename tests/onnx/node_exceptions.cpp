@@ -1,6 +1,6 @@
 #include "tests/onnx/node_exceptions.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 
 const std::map<std::string, std::string>& ops_not_for_training() {
   static const std::map<std::string, std::string> reasons = [] {
@@ -60,4 +60,4 @@ const std::map<std::string, int>& later_ops() {
   return opsets;
 }
 
-}  // namespace sluice
+}  // namespace sluice::tests

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-namespace sluice {
+namespace sluice::tests {
 
 // By op: why it is not counted among those that a trained network can contain.
 const std::map<std::string, std::string>& ops_not_for_training();
@@ -15,4 +15,4 @@ const std::map<std::string, std::string>& node_test_exceptions();
 // Ops that came after the tests of ONNX 1.12, up to opset 21.
 const std::map<std::string, int>& later_ops();
 
-}  // namespace sluice
+}  // namespace sluice::tests

@@ -10,7 +10,7 @@
 #include "tests/onnx/node_exceptions.hpp"
 #include "tests/onnx/node_gradients.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 namespace {
 
 constexpr std::int64_t kMostLogits = 4096;
@@ -18,8 +18,9 @@ constexpr std::int64_t kMostLogits = 4096;
 const std::set<std::string> kAtAnEdge = {"test_acosh_example", "test_pow"};
 
 // Ops for inference alone have no gradient: batch norms by running statistics.
-bool only_infers(const Graph& graph) {
-  return std::ranges::any_of(graph.ops(), [](const Op& op) { return op.kind == OpKind::kBatchNormApply; });
+bool only_infers(const graph::Graph& graph) {
+  return std::ranges::any_of(graph.ops(),
+                             [](const graph::Op& op) { return op.kind == graph::OpKind::kBatchNormApply; });
 }
 
 // Whether it was compared: differences of fp32 losses say nothing of small gradients. What is no number is an error, and
@@ -35,11 +36,11 @@ bool check_gradient(LossOfOutput& loss, const std::string& weight, const std::st
 }
 
 // How many gradients were compared.
-int check_gradients(const InferenceModel& model, const NamedValues& weights) {
-  const auto is_tensor = [](const ForwardOutput& output) { return output.tensor.has_value(); };
+int check_gradients(const onnx::InferenceModel& model, const testing::NamedValues& weights) {
+  const auto is_tensor = [](const onnx::ForwardOutput& output) { return output.tensor.has_value(); };
   const auto output = std::ranges::find_if(model.outputs, is_tensor);
   if (output == model.outputs.end() || model.graph.op_count() == 0 || only_infers(model.graph)) return 0;
-  const std::int64_t logits = element_count(model.graph.tensor(*output->tensor).shape);
+  const std::int64_t logits = graph::element_count(model.graph.tensor(*output->tensor).shape);
   if (logits < 2 || logits > kMostLogits) return 0;
   LossOfOutput loss(model, *output->tensor, weights);
   if (!std::isfinite(loss.loss())) return 0;  // a test of what is no number
@@ -60,7 +61,9 @@ TEST(OnnxNodeGradients, EqualDifferencesOfTheLoss) {
     const std::string name = folder.filename().string();
     if (node_test_exceptions().contains(name) || kAtAnEdge.contains(name)) continue;
     const std::set<std::string> ops = ops_of_node_case(folder);
-    const auto out = [](const std::string& op) { return ops_not_for_training().contains(op) || !supports_onnx_op(op); };
+    const auto out = [](const std::string& op) {
+      return ops_not_for_training().contains(op) || !onnx::supports_onnx_op(op);
+    };
     if (std::ranges::any_of(ops, out)) continue;
     const auto model = import_node_of_weights(folder, scratch.path());
     if (!model.ok()) continue;
@@ -74,4 +77,4 @@ TEST(OnnxNodeGradients, EqualDifferencesOfTheLoss) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::tests

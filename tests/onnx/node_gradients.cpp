@@ -6,33 +6,33 @@
 
 #include "sluice/graph/autodiff/autodiff.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 namespace {
 
-Graph with_loss(const InferenceModel& model, TensorId output) {
-  Graph graph;
+graph::Graph with_loss(const onnx::InferenceModel& model, graph::TensorId output) {
+  graph::Graph graph;
   graph.name = model.graph.name;
   graph.layers = model.graph.layers;
-  for (const Tensor& tensor : model.graph.tensors()) graph.add_tensor(tensor);
-  const std::int64_t count = element_count(graph.tensor(output).shape);
-  const TensorId labels = graph.add_tensor({.name = "labels",
-                                            .shape = {1},
-                                            .dtype = DType::kI32,
-                                            .role = Role::kInput,
-                                            .content = Content::kLabels,
-                                            .bound = count});
-  graph.add_op({.name = "labels#", .kind = OpKind::kInput, .outputs = {labels}});
-  for (const Op& op : model.graph.ops()) graph.add_op(op);
-  const TensorId logits = graph.add_tensor({.name = "logits", .shape = {1, count}});
+  for (const graph::Tensor& tensor : model.graph.tensors()) graph.add_tensor(tensor);
+  const std::int64_t count = graph::element_count(graph.tensor(output).shape);
+  const graph::TensorId labels = graph.add_tensor({.name = "labels",
+                                                   .shape = {1},
+                                                   .dtype = graph::DType::kI32,
+                                                   .role = graph::Role::kInput,
+                                                   .content = graph::Content::kLabels,
+                                                   .bound = count});
+  graph.add_op({.name = "labels#", .kind = graph::OpKind::kInput, .outputs = {labels}});
+  for (const graph::Op& op : model.graph.ops()) graph.add_op(op);
+  const graph::TensorId logits = graph.add_tensor({.name = "logits", .shape = {1, count}});
   graph.add_op({.name = "logits#",
-                .kind = OpKind::kReshape,
+                .kind = graph::OpKind::kReshape,
                 .attributes = {.shape = {1, count}},
                 .inputs = {output},
                 .outputs = {logits}});
-  const TensorId loss = graph.add_tensor({.name = "loss", .shape = {1}, .role = Role::kOutput});
-  const TensorId probabilities = graph.add_tensor({.name = "probabilities", .shape = {1, count}});
+  const graph::TensorId loss = graph.add_tensor({.name = "loss", .shape = {1}, .role = graph::Role::kOutput});
+  const graph::TensorId probabilities = graph.add_tensor({.name = "probabilities", .shape = {1, count}});
   graph.add_op({.name = "loss#",
-                .kind = OpKind::kSoftmaxCrossEntropy,
+                .kind = graph::OpKind::kSoftmaxCrossEntropy,
                 .inputs = {logits, labels},
                 .outputs = {loss, probabilities}});
   return graph;
@@ -45,19 +45,20 @@ Status LossOfOutput::NoInput::fill(std::int64_t /*batch*/, std::span<const std::
   return {};
 }
 
-LossOfOutput::LossOfOutput(const InferenceModel& model, TensorId output, const NamedValues& weights)
-    : graph_(build_training_graph(with_loss(model, output), {.recompute = Recompute::kNothing})) {
-  NamedValues leaves = leaf_values(graph_, 5);
+LossOfOutput::LossOfOutput(const onnx::InferenceModel& model, graph::TensorId output,
+                           const testing::NamedValues& weights)
+    : graph_(graph::build_training_graph(with_loss(model, output), {.recompute = graph::Recompute::kNothing})) {
+  testing::NamedValues leaves = testing::leaf_values(graph_, 5);
   for (const auto& [name, values] : weights) leaves[name] = values;
   leaves.erase("labels");
-  StepContext context;
+  kernels::StepContext context;
   context.input = &input_;
-  check_ = std::make_unique<DifferenceCheck>(graph_, context, leaves);
+  check_ = std::make_unique<testing::DifferenceCheck>(graph_, context, leaves);
 }
 
 std::optional<std::string> LossOfOutput::gradient_name(const std::string& parameter) const {
-  for (const Op& op : graph_.ops()) {
-    if (op.kind == OpKind::kSgdUpdate && graph_.tensor(op.inputs[0]).name == parameter) {
+  for (const graph::Op& op : graph_.ops()) {
+    if (op.kind == graph::OpKind::kSgdUpdate && graph_.tensor(op.inputs[0]).name == parameter) {
       return graph_.tensor(op.inputs[1]).name;
     }
   }
@@ -65,7 +66,7 @@ std::optional<std::string> LossOfOutput::gradient_name(const std::string& parame
 }
 
 std::vector<float> gradient_of_weight(const std::filesystem::path& model, const std::string& weight) {
-  const auto imported = import_forward(model);
+  const auto imported = onnx::import_forward(model);
   EXPECT_TRUE(imported.ok()) << imported.error().message;
   if (!imported.ok()) return {};
   const auto weights = given_weights_of(*imported);
@@ -77,4 +78,4 @@ std::vector<float> gradient_of_weight(const std::filesystem::path& model, const 
   return name ? loss.check().base().at(*name) : std::vector<float>{};
 }
 
-}  // namespace sluice
+}  // namespace sluice::tests

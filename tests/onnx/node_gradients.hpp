@@ -9,33 +9,33 @@
 #include "sluice/testing/difference_check.hpp"
 #include "tests/onnx/node_case.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 
 class LossOfOutput {
  public:
   // `output`: a tensor of the model.
-  LossOfOutput(const InferenceModel& model, TensorId output, const NamedValues& weights);
+  LossOfOutput(const onnx::InferenceModel& model, graph::TensorId output, const testing::NamedValues& weights);
   LossOfOutput(const LossOfOutput&) = delete;
   LossOfOutput& operator=(const LossOfOutput&) = delete;
 
-  DifferenceCheck& check() { return *check_; }
+  testing::DifferenceCheck& check() { return *check_; }
   float loss() const { return check_->base().at("loss")[0]; }
   // Of a parameter's update; nothing where the loss does not depend on it.
   std::optional<std::string> gradient_name(const std::string& parameter) const;
 
  private:
-  class NoInput : public InputSource {
+  class NoInput : public kernels::InputSource {
    public:
     Status fill(std::int64_t batch, std::span<const std::span<std::byte>> tensors) override;
   };
 
-  Graph graph_;
+  graph::Graph graph_;
   NoInput input_;
-  std::unique_ptr<DifferenceCheck> check_;
+  std::unique_ptr<testing::DifferenceCheck> check_;
 };
 
 // The gradient of a weight, named as in the file, of the loss of the first output's elements; empty on errors, which are
 // failures of the test.
 std::vector<float> gradient_of_weight(const std::filesystem::path& model, const std::string& weight);
 
-}  // namespace sluice
+}  // namespace sluice::tests

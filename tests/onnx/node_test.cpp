@@ -16,7 +16,7 @@
 #include "tests/onnx/node_case.hpp"
 #include "tests/onnx/node_exceptions.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 namespace {
 
 constexpr double kSupportedShare = 0.85;
@@ -37,7 +37,8 @@ struct Counts {
 };
 
 // The line of one test; counts it.
-std::string judge(const std::filesystem::path& folder, Backend& backend, const ScratchFolder& scratch, Counts& counts) {
+std::string judge(const std::filesystem::path& folder, kernels::Backend& backend, const ScratchFolder& scratch,
+                  Counts& counts) {
   const std::string name = folder.filename().string();
   const std::set<std::string> ops = ops_of_node_case(folder);
   const auto& excluded = ops_not_for_training();
@@ -46,7 +47,7 @@ std::string judge(const std::filesystem::path& folder, Backend& backend, const S
     ++counts.not_for_training;
     return fmt::format("not for training  {}: {}", name, foreign);
   }
-  const std::string unknown = listed(ops, [](const std::string& op) { return !supports_onnx_op(op); });
+  const std::string unknown = listed(ops, [](const std::string& op) { return !onnx::supports_onnx_op(op); });
   if (!unknown.empty()) {
     ++counts.unsupported;
     return fmt::format("not supported     {}: {}", name, unknown);
@@ -66,7 +67,7 @@ std::string judge(const std::filesystem::path& folder, Backend& backend, const S
 // The ops of ONNX that a trained network can contain.
 std::set<std::string> ops_of_trained_networks() {
   std::set<std::string> ops;
-  for (const onnx::OpSchema& schema : onnx::OpSchemaRegistry::get_all_schemas()) {
+  for (const ::onnx::OpSchema& schema : ::onnx::OpSchemaRegistry::get_all_schemas()) {
     if (schema.domain().empty()) ops.insert(schema.Name());
   }
   for (const auto& [op, opset] : later_ops()) ops.insert(op);
@@ -79,7 +80,7 @@ TEST(OnnxNodes, OfSupportedOpsGiveWhatTheyShould) {
   if (!std::filesystem::is_directory(data)) GTEST_SKIP() << "needs Debian's libonnx-testdata, at " << data;
   const char* const table = std::getenv("SLUICE_NODE_TABLE");
   std::ofstream file(table == nullptr ? "/dev/null" : table);
-  const auto backend = make_onednn_backend();
+  const auto backend = kernels::make_onednn_backend();
   const ScratchFolder scratch;
   Counts counts;
   for (const auto& folder : folders_in(data)) file << judge(folder, *backend, scratch, counts) << std::endl;
@@ -93,7 +94,7 @@ TEST(OnnxNodes, OfSupportedOpsGiveWhatTheyShould) {
 
 // Whole layers that PyTorch wrote long ago, by opset 6: some use attributes that opset 7 took away. What is read is right.
 TEST(OnnxNodes, OfPyTorchGiveWhatTheyShould) {
-  const auto backend = make_onednn_backend();
+  const auto backend = kernels::make_onednn_backend();
   const ScratchFolder scratch;
   int passed = 0;
   for (const char* kind : {"pytorch-converted", "pytorch-operator"}) {
@@ -111,11 +112,11 @@ TEST(OnnxNodes, OfPyTorchGiveWhatTheyShould) {
 
 TEST(OnnxNodes, OfTrainedNetworksAreMostlySupported) {
   const std::set<std::string> ops = ops_of_trained_networks();
-  const std::string missing = listed(ops, [](const std::string& op) { return !supports_onnx_op(op); });
-  const auto supported = std::ranges::count_if(ops, supports_onnx_op);
+  const std::string missing = listed(ops, [](const std::string& op) { return !onnx::supports_onnx_op(op); });
+  const auto supported = std::ranges::count_if(ops, onnx::supports_onnx_op);
   std::cout << fmt::format("{} of {} ops are supported; missing: {}\n", supported, ops.size(), missing);
   EXPECT_GE(static_cast<double>(supported), kSupportedShare * static_cast<double>(ops.size()));
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::tests

@@ -12,11 +12,11 @@
 #include "sluice/kernels/backends/backends.hpp"
 #include "sluice/onnx/import.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 namespace {
 
 // The files, in the order of the input op; labels, which have no file, are zero.
-class FileInput : public InputSource {
+class FileInput : public kernels::InputSource {
  public:
   explicit FileInput(std::vector<std::string> paths) : paths_(std::move(paths)) {}
 
@@ -39,19 +39,19 @@ class FileInput : public InputSource {
 // One buffer a tensor, made when an op first needs it.
 class Buffers {
  public:
-  Buffers(CompiledGraph& compiled, const GivenValues& values) : compiled_(compiled), values_(values) {
+  Buffers(kernels::CompiledGraph& compiled, const graph::GivenValues& values) : compiled_(compiled), values_(values) {
     buffers_.resize(static_cast<std::size_t>(compiled.graph().tensor_count()));
   }
 
-  Result<void*> at(TensorId id) {
+  Result<void*> at(graph::TensorId id) {
     auto& buffer = buffers_[static_cast<std::size_t>(id)];
     if (buffer != nullptr) return static_cast<void*>(buffer.get());
-    const Tensor& tensor = compiled_.graph().tensor(id);
+    const graph::Tensor& tensor = compiled_.graph().tensor(id);
     const auto size = static_cast<std::size_t>(align_up(std::max<Bytes>(tensor.bytes, 1), kAlignment));
     buffer.reset(static_cast<std::byte*>(std::aligned_alloc(kAlignment, size)));
     std::memset(buffer.get(), 0, size);
-    if (tensor.init.kind == Init::Kind::kGiven) {
-      std::vector<float> plain(static_cast<std::size_t>(element_count(tensor.shape)));
+    if (tensor.init.kind == graph::Init::Kind::kGiven) {
+      std::vector<float> plain(static_cast<std::size_t>(graph::element_count(tensor.shape)));
       SLUICE_RETURN_IF_ERROR(values_.read(tensor.init.source, tensor.init.first_element, plain));
       compiled_.from_plain(id, plain, buffer.get());
     }
@@ -64,28 +64,29 @@ class Buffers {
     void operator()(std::byte* bytes) const { std::free(bytes); }
   };
 
-  CompiledGraph& compiled_;
-  const GivenValues& values_;
+  kernels::CompiledGraph& compiled_;
+  const graph::GivenValues& values_;
   std::vector<std::unique_ptr<std::byte, Free>> buffers_;
 };
 
 // Runs every op before the loss; returns the logits.
-Result<std::vector<float>> run_forward(CompiledGraph& compiled, Buffers& buffers, InputSource& input) {
-  const Graph& graph = compiled.graph();
-  StepContext context;
+Result<std::vector<float>> run_forward(kernels::CompiledGraph& compiled, Buffers& buffers,
+                                       kernels::InputSource& input) {
+  const graph::Graph& graph = compiled.graph();
+  kernels::StepContext context;
   context.input = &input;
-  for (OpIndex index = 0; index < graph.op_count(); ++index) {
-    const Op& op = graph.op(index);
-    if (op.kind == OpKind::kSoftmaxCrossEntropy) {
-      const TensorId logits = op.inputs[0];
-      std::vector<float> plain(static_cast<std::size_t>(element_count(graph.tensor(logits).shape)));
+  for (graph::OpIndex index = 0; index < graph.op_count(); ++index) {
+    const graph::Op& op = graph.op(index);
+    if (op.kind == graph::OpKind::kSoftmaxCrossEntropy) {
+      const graph::TensorId logits = op.inputs[0];
+      std::vector<float> plain(static_cast<std::size_t>(graph::element_count(graph.tensor(logits).shape)));
       SLUICE_ASSIGN(const void* stored, buffers.at(logits));
       compiled.to_plain(logits, stored, plain);
       return plain;
     }
     std::vector<void*> operands;
     for (const auto* list : {&op.inputs, &op.outputs}) {
-      for (const TensorId id : *list) {
+      for (const graph::TensorId id : *list) {
         SLUICE_ASSIGN(void* buffer, buffers.at(id));
         operands.push_back(buffer);
       }
@@ -96,12 +97,14 @@ Result<std::vector<float>> run_forward(CompiledGraph& compiled, Buffers& buffers
 }
 
 Status run(const std::vector<std::string>& arguments) {
-  OnnxOptions options;
+  onnx::OnnxOptions options;
   options.batch = std::stoll(arguments[2]);
-  SLUICE_ASSIGN(const OnnxModel model, import_onnx(arguments[0], options));
+  SLUICE_ASSIGN(const onnx::OnnxModel model, onnx::import_onnx(arguments[0], options));
   const bool train = arguments[1] == "train";
-  const Graph logical = train ? prepare_training_graph(model.forward, {}) : prepare_evaluation_graph(model.forward);
-  SLUICE_ASSIGN(const std::unique_ptr<CompiledGraph> compiled, make_onednn_backend()->compile(logical, 2));
+  const graph::Graph logical =
+      train ? graph::prepare_training_graph(model.forward, {}) : graph::prepare_evaluation_graph(model.forward);
+  SLUICE_ASSIGN(const std::unique_ptr<kernels::CompiledGraph> compiled,
+                kernels::make_onednn_backend()->compile(logical, 2));
   FileInput input({arguments.begin() + 4, arguments.end()});
   Buffers buffers(*compiled, *model.values);
   SLUICE_ASSIGN(const std::vector<float> logits, run_forward(*compiled, buffers, input));
@@ -112,14 +115,14 @@ Status run(const std::vector<std::string>& arguments) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::tests
 
 int main(int argc, char** argv) {
   if (argc < 6) {
     std::cerr << "usage: onnx_forward MODEL eval|train BATCH OUTPUT INPUT...\n";
     return 2;
   }
-  const sluice::Status done = sluice::run({argv + 1, argv + argc});
+  const sluice::Status done = sluice::tests::run({argv + 1, argv + argc});
   if (done.ok()) return 0;
   std::cerr << "onnx_forward: " << done.error().message << "\n";
   return 1;

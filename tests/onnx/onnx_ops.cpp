@@ -3,4 +3,4 @@
 
 #include "sluice/onnx/op_list.hpp"
 
-int main() { std::cout << sluice::onnx_op_rows(); }
+int main() { std::cout << sluice::onnx::onnx_op_rows(); }

@@ -3,7 +3,7 @@
 
 #include "tests/onnx/forward_run.hpp"
 
-namespace sluice {
+namespace sluice::tests {
 namespace {
 
 using ::testing::FloatNear;
@@ -13,7 +13,7 @@ Values sums_of(std::int64_t extent, bool exclusive, bool reverse) {
   ModelMaker maker;
   maker.input("x", {2, extent});
   maker.integers("axis", {1});
-  onnx::NodeProto& node = maker.node("CumSum", {"x", "axis"}, {"y"});
+  ::onnx::NodeProto& node = maker.node("CumSum", {"x", "axis"}, {"y"});
   set(node, "exclusive", std::int64_t{exclusive});
   set(node, "reverse", std::int64_t{reverse});
   maker.output("y");
@@ -48,4 +48,4 @@ TEST(RunningSums, OfShortAndLongAxes) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::tests

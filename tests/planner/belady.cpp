@@ -6,30 +6,30 @@
 #include "sluice/planners/schedule/pack.hpp"
 #include "sluice/planners/schedule/paged_step.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 // The op that uses the tensor next, after `touched`. Behind its last use comes the first one of the next step.
-OpIndex next_use(const Graph& graph, const std::vector<Use>& uses, OpIndex touched) {
-  const auto next = std::ranges::upper_bound(uses, touched, {}, &Use::op);
+graph::OpIndex next_use(const graph::Graph& graph, const std::vector<graph::Use>& uses, graph::OpIndex touched) {
+  const auto next = std::ranges::upper_bound(uses, touched, {}, &graph::Use::op);
   return next != uses.end() ? next->op : graph.op_count() + uses.front().op;
 }
 
-Result<Plan> plan_belady(const PlanRequest& request) {
+Result<plan::Plan> plan_belady(const PlanRequest& request) {
   SLUICE_ASSIGN(const std::vector<SlowTier> slow, find_slow_tiers("belady", request.machine));
-  const Graph& graph = request.graph;
-  const Liveness liveness = analyze_liveness(graph);
-  std::vector<std::vector<TensorId>> operands;
-  for (const Op& op : graph.ops()) operands.push_back(distinct_operands(op));
+  const graph::Graph& graph = request.graph;
+  const graph::Liveness liveness = graph::analyze_liveness(graph);
+  std::vector<std::vector<graph::TensorId>> operands;
+  for (const graph::Op& op : graph.ops()) operands.push_back(graph::distinct_operands(op));
   const PagedOps ops{graph, liveness, {operands.begin(), operands.end()}};
-  const auto last_first = [&](TensorId id, OpIndex touched) -> std::int64_t {  // the least leaves first
+  const auto last_first = [&](graph::TensorId id, graph::OpIndex touched) -> std::int64_t {  // the least leaves first
     return -next_use(graph, liveness.uses[id], touched);
   };
-  const PagingRule rule{.rank = last_first, .leaves = Cause::kNeededLast};
-  const auto build = [&](const std::vector<Bytes>& capacities) -> std::optional<PlanBuilder> {
-    const auto schedules = schedule_paged(ops, capacities[kFastTier], rule);
+  const PagingRule rule{.rank = last_first, .leaves = plan::Cause::kNeededLast};
+  const auto build = [&](const std::vector<Bytes>& capacities) -> std::optional<plan::PlanBuilder> {
+    const auto schedules = schedule_paged(ops, capacities[memory::kFastTier], rule);
     if (!schedules) return std::nullopt;
-    PlanBuilder builder(graph, request.machine);
+    plan::PlanBuilder builder(graph, request.machine);
     add_tensor_schedules(builder, graph, liveness, *schedules, SlowRooms(slow, graph.op_count(), capacities));
     return builder;
   };
@@ -46,4 +46,4 @@ PlannerEntry belady_planner() {
           .traits = {.moves = true, .whole_step = true, .all_tensors = true, .any_graph = true, .several_tiers = true}};
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

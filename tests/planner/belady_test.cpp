@@ -8,16 +8,19 @@
 #include "sluice/planners/registry/make_plan.hpp"
 #include "sluice/planners/registry/problem_for_tests.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 PlannerEntry belady_planner();  // what a line of the registry declares
 
+}  // namespace sluice::planners
+
+namespace sluice::tests {
 namespace {
 
-Bytes bytes_fetched(const Graph& graph, const Plan& plan) {
+Bytes bytes_fetched(const graph::Graph& graph, const plan::Plan& plan) {
   Bytes sum = 0;
-  for (const Migration& migration : plan.migrations) {
-    if (plan.residencies[migration.to].tier == kFastTier) sum += graph.tensor(migration.tensor).bytes;
+  for (const plan::Migration& migration : plan.migrations) {
+    if (plan.residencies[migration.to].tier == memory::kFastTier) sum += graph.tensor(migration.tensor).bytes;
   }
   return sum;
 }
@@ -32,15 +35,15 @@ std::string text_of_file(const std::string& path) {
 TEST(ExamplePlanner, FetchesLessThanOnDemandInVerifiedPlans) {
   Bytes belady = 0, on_demand = 0;
   for (const char* model : {"resnet20", "plain20", "vgg11"}) {
-    const PlanningProblem problem(merged_model(model, 8, 32), "file", 1e9);
+    const planners::PlanningProblem problem(planners::merged_model(model, 8, 32), "file", 1e9);
     for (const double share : {0.3, 0.5}) {
       SCOPED_TRACE(share);
-      const PlanRequest request = problem.request(share);
-      Result<Plan> plan = belady_planner().plan(request);
-      const Result<Plan> rival = make_plan("on-demand", request);
+      const planners::PlanRequest request = problem.request(share);
+      Result<plan::Plan> plan = planners::belady_planner().plan(request);
+      const Result<plan::Plan> rival = planners::make_plan("on-demand", request);
       ASSERT_TRUE(plan.ok() && rival.ok()) << model;
-      const Plan finished = finish_plan("belady", request, std::move(plan).value());
-      EXPECT_LE(finished.arena_bytes[kFastTier], request.budgets[kFastTier]);
+      const plan::Plan finished = planners::finish_plan("belady", request, std::move(plan).value());
+      EXPECT_LE(finished.arena_bytes[memory::kFastTier], request.budgets[memory::kFastTier]);
       belady += bytes_fetched(problem.graph, finished);
       on_demand += bytes_fetched(problem.graph, *rival);
     }
@@ -57,4 +60,4 @@ TEST(ExamplePlanner, IsTheFileThatThePageShows) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::tests

@@ -8,7 +8,7 @@
 #include "sluice/report/json_document.hpp"
 #include "tools/options.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 namespace {
 
 constexpr std::string_view kBash =
@@ -56,7 +56,7 @@ Result<int> run_completion(const std::string& shell, const std::string& json) {
                     shell));
   }
   fmt::print("{}", kBash);
-  SLUICE_RETURN_IF_ERROR(write_document(json, "completion", {{"shell", shell}, {"script", kBash}}));
+  SLUICE_RETURN_IF_ERROR(report::write_document(json, "completion", {{"shell", shell}, {"script", kBash}}));
   return kExitOk;
 }
 
@@ -85,4 +85,4 @@ void add_man_command(CLI::App& app, Action& action) {
   });
 }
 
-}  // namespace sluice
+}  // namespace sluice::cli

@@ -4,9 +4,9 @@
 
 #include "tools/commands.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 
 void add_completion_command(CLI::App& app, Action& action);
 void add_man_command(CLI::App& app, Action& action);  // hidden: says what there is instead
 
-}  // namespace sluice
+}  // namespace sluice::cli

@@ -7,7 +7,7 @@
 #include "sluice/base/terminal.hpp"
 #include "tools/exit_codes.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 namespace {
 
 // "FILE" of CLI11's "TEXT:FILE": what an option's value is called.
@@ -45,4 +45,4 @@ std::string help_footer() {
   return text + "\nTab completion: sluice completion bash";
 }
 
-}  // namespace sluice
+}  // namespace sluice::cli

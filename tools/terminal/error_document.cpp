@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-namespace sluice {
+namespace sluice::cli {
 namespace {
 
 constexpr std::string_view kJsonOption = "--json";
@@ -42,4 +42,4 @@ nlohmann::json internal_error(const std::string& message) {
   return error_object("internal", {ErrorCode::kBadInput, message});
 }
 
-}  // namespace sluice
+}  // namespace sluice::cli

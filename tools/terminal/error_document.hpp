@@ -11,7 +11,7 @@ namespace CLI {  // NOLINT(readability-identifier-naming): its own name
 class App;       // of CLI11, whose header takes two seconds to compile
 }
 
-namespace sluice {
+namespace sluice::cli {
 
 // Where to write it, known before anything is parsed, because parsing may be what fails.
 struct ErrorDestination {
@@ -26,4 +26,4 @@ nlohmann::json to_json(const Error& error);
 // A broken invariant of ours.
 nlohmann::json internal_error(const std::string& message);
 
-}  // namespace sluice
+}  // namespace sluice::cli

@@ -6,7 +6,7 @@
 
 #include "sluice/base/terminal.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 
 void print_error(std::string_view message) {
   fmt::print(stderr, "{} {}\n", styled("sluice:", Style::kBad, terminal().colour_errors), message);
@@ -21,4 +21,4 @@ void print_notes(const std::vector<std::string>& notes) {
   for (const std::string& note : notes) print_note(note);
 }
 
-}  // namespace sluice
+}  // namespace sluice::cli

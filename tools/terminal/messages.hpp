@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-namespace sluice {
+namespace sluice::cli {
 
 void print_error(std::string_view message);
 void print_note(std::string_view note);
 void print_notes(const std::vector<std::string>& notes);
 
-}  // namespace sluice
+}  // namespace sluice::cli

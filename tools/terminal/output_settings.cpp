@@ -10,7 +10,7 @@
 #include "sluice/base/terminal.hpp"
 #include "sluice/report/json_document.hpp"
 
-namespace sluice {
+namespace sluice::cli {
 namespace {
 
 // Standard output is for results alone. A progress line that is in the way is wiped off.
@@ -44,7 +44,7 @@ void settle_terminal(ColourChoice choice, bool quiet, spdlog::level::level_enum 
 bool asks_for_document_on_output(const CLI::App& app) {
   for (const CLI::App* command : app.get_subcommands()) {
     const CLI::Option* const json = command->get_option_no_throw("--json");
-    if (json != nullptr && json->count() > 0 && json->as<std::string>() == kStandardOutput) return true;
+    if (json != nullptr && json->count() > 0 && json->as<std::string>() == report::kStandardOutput) return true;
   }
   return false;
 }
@@ -70,7 +70,7 @@ void begin_output() { settle_terminal(ColourChoice::kAuto, false, spdlog::level:
 Status settle_output(const CLI::App& app, const OutputSettings& settings) {
   if (settings.quiet && settings.verbose) return bad_input("--quiet and --verbose exclude each other");
   SLUICE_ASSIGN(const ColourChoice choice, parse_colour(settings.colour));
-  if (asks_for_document_on_output(app)) SLUICE_RETURN_IF_ERROR(keep_output_for_documents(settings.quiet));
+  if (asks_for_document_on_output(app)) SLUICE_RETURN_IF_ERROR(report::keep_output_for_documents(settings.quiet));
   const auto level = settings.quiet     ? spdlog::level::err
                      : settings.verbose ? spdlog::level::debug
                                         : spdlog::level::info;
@@ -78,4 +78,4 @@ Status settle_output(const CLI::App& app, const OutputSettings& settings) {
   return {};
 }
 
-}  // namespace sluice
+}  // namespace sluice::cli

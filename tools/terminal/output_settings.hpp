@@ -15,7 +15,7 @@ namespace CLI {  // NOLINT(readability-identifier-naming): its own name
 class App;       // of CLI11, whose header takes two seconds to compile
 }
 
-namespace sluice {
+namespace sluice::cli {
 
 inline constexpr const char* kOutputGroup = "Output";
 
@@ -34,4 +34,4 @@ void begin_output();
 // Settles the terminal, the log and standard output for the command that was asked for.
 Status settle_output(const CLI::App& app, const OutputSettings& settings);
 
-}  // namespace sluice
+}  // namespace sluice::cli

@@ -12,15 +12,16 @@
 #include "sluice/exec/executor.hpp"
 #include "sluice/policies/dtr/dtr.hpp"
 
-namespace sluice {
+namespace sluice::exec {
 
 class DtrExecutor : public Executor {
  public:
   // `compiled` must outlive the executor. kUnsupported where ops run on several processors or on a GPU.
-  static Result<std::unique_ptr<DtrExecutor>> create(CompiledGraph& compiled, const Machine& machine, Bytes fast_bytes);
+  static Result<std::unique_ptr<DtrExecutor>> create(kernels::CompiledGraph& compiled, const memory::Machine& machine,
+                                                     Bytes fast_bytes);
 
-  virtual const DtrStep& last_step() const = 0;
+  virtual const policies::DtrStep& last_step() const = 0;
   virtual std::vector<std::pair<std::string, double>> figures() const = 0;  // of all steps: DtrStep's counts by name
 };
 
-}  // namespace sluice
+}  // namespace sluice::exec

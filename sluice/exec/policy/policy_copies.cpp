@@ -5,7 +5,7 @@
 #include "sluice/base/threads/cpu_affinity.hpp"
 #include "sluice/memory/transfer/streaming_copy.hpp"
 
-namespace sluice {
+namespace sluice::exec {
 namespace {
 
 constexpr Bytes kWindow = 64 * kMiB;       // of one direction
@@ -15,27 +15,28 @@ constexpr Bytes kStreamingMultiple = 256;  // of streaming_copy()
 // Copies the next piece of the window; no two threads are ever within a window of each other.
 void copy_piece(std::atomic<Bytes>& place, std::byte* to, const std::byte* from, Bytes bytes) {
   const Bytes at = place.fetch_add(kCopyPiece) % kWindow;
-  streaming_copy(to + at, from + at, static_cast<std::size_t>(align_up(bytes, kStreamingMultiple)));
+  memory::streaming_copy(to + at, from + at, static_cast<std::size_t>(align_up(bytes, kStreamingMultiple)));
 }
 
 }  // namespace
 
-Result<std::unique_ptr<PageCopies>> PageCopies::create(int compute_threads, int background_threads, const Link& inward,
-                                                       const Link& outward) {
-  SLUICE_ASSIGN(Arena fast, Arena::map(2 * kWindow, "page frames of fast memory"));
-  SLUICE_ASSIGN(Arena slow, Arena::map(2 * kWindow, "page frames of slow memory"));
+Result<std::unique_ptr<PageCopies>> PageCopies::create(int compute_threads, int background_threads,
+                                                       const memory::Link& inward, const memory::Link& outward) {
+  SLUICE_ASSIGN(memory::Arena fast, memory::Arena::map(2 * kWindow, "page frames of fast memory"));
+  SLUICE_ASSIGN(memory::Arena slow, memory::Arena::map(2 * kWindow, "page frames of slow memory"));
   std::unique_ptr<PageCopies> copies(
       new PageCopies(std::move(fast), std::move(slow), compute_threads, inward, outward));
   copies->start(background_threads);
   return copies;
 }
 
-PageCopies::PageCopies(Arena fast, Arena slow, int compute_threads, const Link& inward, const Link& outward)
+PageCopies::PageCopies(memory::Arena fast, memory::Arena slow, int compute_threads, const memory::Link& inward,
+                       const memory::Link& outward)
     : fast_(std::move(fast)),
       slow_(std::move(slow)),
       compute_threads_(compute_threads),
-      line_in_(held_bandwidth(inward)),
-      line_out_(held_bandwidth(outward)) {}
+      line_in_(memory::held_bandwidth(inward)),
+      line_out_(memory::held_bandwidth(outward)) {}
 
 void PageCopies::start(int background_threads) {
   for (int i = 0; i < background_threads; ++i) threads_.emplace_back([this] { work(); });
@@ -103,11 +104,11 @@ void PageCopies::work() {
     lock.unlock();
     const Clock::time_point end = (out ? line_out_ : line_in_).end_of(bytes);
     out ? copy_out(bytes) : copy_in(bytes);
-    MemoryLine::hold_until(end);
+    memory::MemoryLine::hold_until(end);
     lock.lock();
     --busy_;
     if (waiting_in_ + waiting_out_ == 0 && busy_ == 0) changed_.notify_all();
   }
 }
 
-}  // namespace sluice
+}  // namespace sluice::exec

@@ -23,13 +23,13 @@
 #include "sluice/memory/machine.hpp"
 #include "sluice/memory/transfer/memory_line.hpp"
 
-namespace sluice {
+namespace sluice::exec {
 
 class PageCopies {
  public:
   // kOutOfSpace when the arenas cannot be mapped.
-  static Result<std::unique_ptr<PageCopies>> create(int compute_threads, int background_threads, const Link& inward,
-                                                    const Link& outward);
+  static Result<std::unique_ptr<PageCopies>> create(int compute_threads, int background_threads,
+                                                    const memory::Link& inward, const memory::Link& outward);
   ~PageCopies();
   PageCopies(const PageCopies&) = delete;
   PageCopies& operator=(const PageCopies&) = delete;
@@ -43,17 +43,18 @@ class PageCopies {
   Bytes copied_out() const { return copied_out_; }
 
  private:
-  PageCopies(Arena fast, Arena slow, int compute_threads, const Link& inward, const Link& outward);
+  PageCopies(memory::Arena fast, memory::Arena slow, int compute_threads, const memory::Link& inward,
+             const memory::Link& outward);
   void start(int background_threads);
   void work();
   void copy_in(Bytes bytes);
   void copy_out(Bytes bytes);
 
-  Arena fast_;
-  Arena slow_;
+  memory::Arena fast_;
+  memory::Arena slow_;
   int compute_threads_;
-  MemoryLine line_in_;
-  MemoryLine line_out_;
+  memory::MemoryLine line_in_;
+  memory::MemoryLine line_out_;
   std::atomic<Bytes> place_in_{0};  // of the next piece, in the window
   std::atomic<Bytes> place_out_{0};
   std::atomic<Bytes> copied_in_{0};
@@ -68,4 +69,4 @@ class PageCopies {
   std::vector<std::thread> threads_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::exec

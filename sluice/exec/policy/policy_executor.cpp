@@ -13,14 +13,15 @@
 #include "sluice/policies/policy_settings.hpp"
 #include "sluice/policies/step_accesses.hpp"
 
-namespace sluice {
+namespace sluice::exec {
 namespace {
 
 // The policy between the executor of the program and its caller.
 class ObservingExecutor final : public PolicyExecutor, private OpObserver {
  public:
-  ObservingExecutor(std::unique_ptr<Executor> inner, StepAccesses accesses, const Machine& machine, PolicyTiers tiers,
-                    std::unique_ptr<Policy> policy, std::unique_ptr<PageCopies> copies, std::string note)
+  ObservingExecutor(std::unique_ptr<Executor> inner, policies::StepAccesses accesses, const memory::Machine& machine,
+                    policies::PolicyTiers tiers, std::unique_ptr<policies::Policy> policy,
+                    std::unique_ptr<PageCopies> copies, std::string note)
       : inner_(std::move(inner)),
         accesses_(std::move(accesses)),
         machine_(machine),
@@ -35,7 +36,7 @@ class ObservingExecutor final : public PolicyExecutor, private OpObserver {
     inner_->observe(this);
   }
 
-  Result<StepTimes> run_step(const StepContext& context) override {
+  Result<program::StepTimes> run_step(const kernels::StepContext& context) override {
     last_.ops.clear();
     last_.charge = {};
     last_.background = {};
@@ -43,7 +44,7 @@ class ObservingExecutor final : public PolicyExecutor, private OpObserver {
     const Bytes copied_in_before = copies_->copied_in();
     const Bytes copied_out_before = copies_->copied_out();
     step_begin_ = Clock::now();
-    SLUICE_ASSIGN(StepTimes trace, inner_->run_step(context));
+    SLUICE_ASSIGN(program::StepTimes trace, inner_->run_step(context));
     const Clock::time_point tail_begin = Clock::now();
     slow_delays_.settle();
     waits_.settle();
@@ -57,10 +58,10 @@ class ObservingExecutor final : public PolicyExecutor, private OpObserver {
     return trace;
   }
 
-  Status read_tensor(TensorId tensor, std::span<std::byte> bytes) override {
+  Status read_tensor(graph::TensorId tensor, std::span<std::byte> bytes) override {
     return inner_->read_tensor(tensor, bytes);
   }
-  Status write_tensor(TensorId tensor, std::span<const std::byte> bytes) override {
+  Status write_tensor(graph::TensorId tensor, std::span<const std::byte> bytes) override {
     return inner_->write_tensor(tensor, bytes);
   }
 
@@ -94,13 +95,13 @@ class ObservingExecutor final : public PolicyExecutor, private OpObserver {
     return result;
   }
 
-  Status before_op(OpIndex op, std::span<void* const> /*operands*/) override {
+  Status before_op(graph::OpIndex op, std::span<void* const> /*operands*/) override {
     const Seconds asked = now();
-    charge_ = outside_of_time([&] { return charge_op(*policy_, accesses_, op, asked); });
+    charge_ = outside_of_time([&] { return policies::charge_op(*policy_, accesses_, op, asked); });
     last_.charge += charge_;
     last_.ops.push_back(charge_);
     const Clock::time_point begin = Clock::now();
-    if (const Seconds wait = wait_seconds(machine_, tiers_, charge_); wait > 0) {
+    if (const Seconds wait = policies::wait_seconds(machine_, tiers_, charge_); wait > 0) {
       copies_->copy_now(charge_.copied_in, charge_.copied_out);
       waits_.add(std::max(0.0, wait - seconds_since(begin)));
     }
@@ -109,11 +110,12 @@ class ObservingExecutor final : public PolicyExecutor, private OpObserver {
     return {};
   }
 
-  void after_op(OpIndex op) override {
+  void after_op(graph::OpIndex op) override {
     const Seconds in_fast = now() - op_begin_;
-    slow_delays_.add(op_seconds_with(in_fast, slow_seconds(machine_, tiers_.slow, charge_)) - in_fast);
+    slow_delays_.add(profile::op_seconds_with(in_fast, policies::slow_seconds(machine_, tiers_.slow, charge_)) -
+                     in_fast);
     const Seconds end = now();
-    const BackgroundWork work = outside_of_time([&] { return policy_->advance(op_begin_, end); });
+    const policies::BackgroundWork work = outside_of_time([&] { return policy_->advance(op_begin_, end); });
     last_.background.in += work.in;
     last_.background.out += work.out;
     copies_->submit(work.in, work.out);
@@ -121,7 +123,7 @@ class ObservingExecutor final : public PolicyExecutor, private OpObserver {
   }
 
   // The inner executor knows neither of stalls nor of time that does not count: both are in its ops' spans.
-  void amend(StepTimes& trace, Seconds tail) const {
+  void amend(program::StepTimes& trace, Seconds tail) const {
     Seconds bookkeeping_before = 0;
     for (std::size_t op = 0; op < ops_.size(); ++op) {
       trace.ops[op].begin += ops_[op].stall - bookkeeping_before;
@@ -139,25 +141,25 @@ class ObservingExecutor final : public PolicyExecutor, private OpObserver {
   }
 
   std::unique_ptr<Executor> inner_;
-  StepAccesses accesses_;
-  Machine machine_;
-  PolicyTiers tiers_;
-  std::unique_ptr<Policy> policy_;
+  policies::StepAccesses accesses_;
+  memory::Machine machine_;
+  policies::PolicyTiers tiers_;
+  std::unique_ptr<policies::Policy> policy_;
   std::unique_ptr<PageCopies> copies_;
   std::string note_;
   DelayInjector slow_delays_;
   DelayInjector waits_;
   std::vector<OpTimes> ops_;  // of the running step
   ExecutedCharges last_;
-  AccessCharge charge_;         // of the running op
-  Seconds op_begin_ = 0;        // by the policy's clock
-  Seconds policy_seconds_ = 0;  // at the begin of the step
-  Seconds bookkeeping_ = 0;     // of the running step
+  policies::AccessCharge charge_;  // of the running op
+  Seconds op_begin_ = 0;           // by the policy's clock
+  Seconds policy_seconds_ = 0;     // at the begin of the step
+  Seconds bookkeeping_ = 0;        // of the running step
   Clock::time_point step_begin_;
 };
 
-Status check_fast_only(const Program& program, std::string_view policy) {
-  const auto is_fast = [](const Location& location) { return location.tier == kFastTier; };
+Status check_fast_only(const program::Program& program, std::string_view policy) {
+  const auto is_fast = [](const program::Location& location) { return location.tier == memory::kFastTier; };
   const bool fast = program.transfers.empty() && std::ranges::all_of(program.compute, [&](const auto& instruction) {
                       return std::ranges::all_of(instruction.operands, is_fast);
                     });
@@ -169,10 +171,10 @@ Status check_fast_only(const Program& program, std::string_view policy) {
 
 }  // namespace
 
-Result<PolicyTiers> check_policy_run(const Machine& machine, const PolicyRequest& request) {
-  SLUICE_ASSIGN(const ChosenPolicy chosen, choose_policy(request));
-  SLUICE_ASSIGN(const PolicyTiers tiers, find_policy_tiers(*chosen.entry, machine));
-  const Tier& slow = machine.tier(tiers.slow);
+Result<policies::PolicyTiers> check_policy_run(const memory::Machine& machine, const plan::PolicyRequest& request) {
+  SLUICE_ASSIGN(const policies::ChosenPolicy chosen, policies::choose_policy(request));
+  SLUICE_ASSIGN(const policies::PolicyTiers tiers, policies::find_policy_tiers(*chosen.entry, machine));
+  const memory::Tier& slow = machine.tier(tiers.slow);
   if (slow.emulated()) return tiers;
   return Error{ErrorCode::kUnsupported,
                fmt::format("policy {} runs on emulated slow memory only, and tier '{}' is real; name an emulated one "
@@ -180,26 +182,27 @@ Result<PolicyTiers> check_policy_run(const Machine& machine, const PolicyRequest
                            request.name, slow.name)};
 }
 
-Result<std::unique_ptr<PolicyExecutor>> PolicyExecutor::create(CompiledGraph& compiled, const Machine& machine,
-                                                               Program program, std::span<const Bytes> budgets,
-                                                               const PolicyRequest& request) {
-  SLUICE_ASSIGN(const PolicyTiers tiers, check_policy_run(machine, request));
+Result<std::unique_ptr<PolicyExecutor>> PolicyExecutor::create(kernels::CompiledGraph& compiled,
+                                                               const memory::Machine& machine, program::Program program,
+                                                               std::span<const Bytes> budgets,
+                                                               const plan::PolicyRequest& request) {
+  SLUICE_ASSIGN(const policies::PolicyTiers tiers, check_policy_run(machine, request));
   SLUICE_RETURN_IF_ERROR(check_fast_only(program, request.name));
-  SLUICE_ASSIGN(const ChosenPolicy chosen, choose_policy(request));
-  const Liveness liveness = analyze_liveness(compiled.graph());
-  const PageLayout layout = allocation_order_layout(compiled.graph(), liveness);
-  const PolicyMemory memory = policy_memory(machine, tiers, request.fast_bytes, layout.bytes);
-  SLUICE_ASSIGN(auto policy, make_policy(*chosen.entry, memory, chosen.tuning));
+  SLUICE_ASSIGN(const policies::ChosenPolicy chosen, policies::choose_policy(request));
+  const graph::Liveness liveness = graph::analyze_liveness(compiled.graph());
+  const layout::PageLayout layout = layout::allocation_order_layout(compiled.graph(), liveness);
+  const policies::PolicyMemory memory = policies::policy_memory(machine, tiers, request.fast_bytes, layout.bytes);
+  SLUICE_ASSIGN(auto policy, policies::make_policy(*chosen.entry, memory, chosen.tuning));
   const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   SLUICE_ASSIGN(auto copies, PageCopies::create(machine.threads, std::min(chosen.tuning.copy_threads, cores),
                                                 machine.link(tiers.inward), machine.link(tiers.outward)));
-  const OpTraffic traffic(compiled.graph(), machine.cache_bytes);
+  const profile::OpTraffic traffic(compiled.graph(), machine.cache_bytes);
   SLUICE_ASSIGN(auto inner, Executor::create(compiled, machine, std::move(program), budgets));
   return std::unique_ptr<PolicyExecutor>(std::make_unique<ObservingExecutor>(
-      std::move(inner), step_accesses(compiled.graph(), liveness, layout, traffic), machine, tiers, std::move(policy),
-      std::move(copies),
+      std::move(inner), policies::step_accesses(compiled.graph(), liveness, layout, traffic), machine, tiers,
+      std::move(policy), std::move(copies),
       fmt::format("{} is emulated: data stay in fast memory, its copies and delays are added to the step",
                   request.name)));
 }
 
-}  // namespace sluice
+}  // namespace sluice::exec

@@ -21,27 +21,28 @@
 #include "sluice/plan/plan.hpp"
 #include "sluice/policies/policy.hpp"
 
-namespace sluice {
+namespace sluice::exec {
 
 // What a policy did in one executed step.
 struct ExecutedCharges {
-  std::vector<AccessCharge> ops;  // by OpIndex
-  AccessCharge charge;            // their sum
-  BackgroundWork background;
+  std::vector<policies::AccessCharge> ops;  // by OpIndex
+  policies::AccessCharge charge;            // their sum
+  policies::BackgroundWork background;
 };
 
 class PolicyExecutor : public Executor {
  public:
   // `program` must use the fast tier alone (kMismatch); other arguments as for Executor::create().
-  static Result<std::unique_ptr<PolicyExecutor>> create(CompiledGraph& compiled, const Machine& machine,
-                                                        Program program, std::span<const Bytes> budgets,
-                                                        const PolicyRequest& request);
+  static Result<std::unique_ptr<PolicyExecutor>> create(kernels::CompiledGraph& compiled,
+                                                        const memory::Machine& machine, program::Program program,
+                                                        std::span<const Bytes> budgets,
+                                                        const plan::PolicyRequest& request);
 
   virtual const ExecutedCharges& last_step() const = 0;
   virtual std::vector<std::pair<std::string, double>> figures() const = 0;  // Policy::figures()
 };
 
 // Whether such a run is possible on this machine, and with which tiers: create()'s errors, before anything is reserved.
-Result<PolicyTiers> check_policy_run(const Machine& machine, const PolicyRequest& request);
+Result<policies::PolicyTiers> check_policy_run(const memory::Machine& machine, const plan::PolicyRequest& request);
 
-}  // namespace sluice
+}  // namespace sluice::exec

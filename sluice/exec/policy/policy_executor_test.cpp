@@ -17,13 +17,13 @@
 #include "sluice/testing/start_bytes.hpp"
 #include "sluice/testing/tiny_step.hpp"
 
-namespace sluice {
+namespace sluice::exec {
 namespace {
 
 using ::testing::HasSubstr;
 
-Machine emulated_machine() {
-  Machine machine = testing::tiny_machine(TierKind::kEmulated);
+memory::Machine emulated_machine() {
+  memory::Machine machine = testing::tiny_machine(memory::TierKind::kEmulated);
   machine.threads = 1;
   machine.tiers[0].read_bandwidth = machine.tiers[0].write_bandwidth = 10e9;
   machine.tiers[1].read_bandwidth = 1e9;
@@ -32,18 +32,18 @@ Machine emulated_machine() {
 }
 
 // Every tensor at a place of its own in fast memory.
-Program everything_fast(const Graph& graph, const Machine& machine) {
-  Program program;
-  std::vector<Location> places;
+program::Program everything_fast(const graph::Graph& graph, const memory::Machine& machine) {
+  program::Program program;
+  std::vector<program::Location> places;
   Bytes end = 0;
-  for (const Tensor& tensor : graph.tensors()) {
-    places.push_back({kFastTier, end});
-    end += align_up(tensor.bytes, kBlockAlignment);
+  for (const graph::Tensor& tensor : graph.tensors()) {
+    places.push_back({memory::kFastTier, end});
+    end += align_up(tensor.bytes, memory::kBlockAlignment);
   }
-  for (OpIndex op = 0; op < graph.op_count(); ++op) {
-    ComputeInstruction instruction{.op = op};
+  for (graph::OpIndex op = 0; op < graph.op_count(); ++op) {
+    program::ComputeInstruction instruction{.op = op};
     for (const auto* operands : {&graph.op(op).inputs, &graph.op(op).outputs}) {
-      for (const TensorId id : *operands) instruction.operands.push_back(places[static_cast<std::size_t>(id)]);
+      for (const graph::TensorId id : *operands) instruction.operands.push_back(places[static_cast<std::size_t>(id)]);
     }
     program.compute.push_back(instruction);
   }
@@ -53,34 +53,34 @@ Program everything_fast(const Graph& graph, const Machine& machine) {
   return program;
 }
 
-Result<std::unique_ptr<PolicyExecutor>> make(CompiledGraph& compiled, const Machine& machine,
-                                             const PolicyRequest& request) {
-  Program program = everything_fast(compiled.graph(), machine);
+Result<std::unique_ptr<PolicyExecutor>> make(kernels::CompiledGraph& compiled, const memory::Machine& machine,
+                                             const plan::PolicyRequest& request) {
+  program::Program program = everything_fast(compiled.graph(), machine);
   const std::vector<Bytes> budgets = program.arena_bytes;
   return PolicyExecutor::create(compiled, machine, std::move(program), budgets, request);
 }
 
 TEST(PolicyExecutor, GivesTheBitsOfThePlainStep) {
   for (std::uint64_t seed = 0; seed < 6; ++seed) {
-    for (const PolicyEntry& entry : policies()) {
+    for (const policies::PolicyEntry& entry : policies::policies()) {
       SCOPED_TRACE("seed " + std::to_string(seed) + ", " + std::string(entry.name));
       testing::MixingGraph compiled(testing::random_graph(seed));
       testing::MixingGraph plain(compiled.graph());
-      GraphRunner runner(plain);
+      testing::GraphRunner runner(plain);
       auto executor = make(compiled, emulated_machine(), {std::string(entry.name), {}, 64 * kKiB});
       ASSERT_TRUE(executor.ok()) << executor.error().message;
-      const auto persistent = [&](TensorId id) { return is_persistent(plain.graph().tensor(id).role); };
-      for (TensorId id = 0; id < plain.graph().tensor_count(); ++id) {
+      const auto persistent = [&](graph::TensorId id) { return graph::is_persistent(plain.graph().tensor(id).role); };
+      for (graph::TensorId id = 0; id < plain.graph().tensor_count(); ++id) {
         if (!persistent(id)) continue;
         const std::vector<std::byte> bytes = testing::start_bytes(plain.graph().tensor(id), id);
         ASSERT_TRUE((*executor)->write_tensor(id, bytes).ok());
         std::memcpy(runner.data(id), bytes.data(), bytes.size());
       }
-      for (StepContext context; context.step < 3; ++context.step) {
+      for (kernels::StepContext context; context.step < 3; ++context.step) {
         ASSERT_TRUE((*executor)->run_step(context).ok());
         runner.run_step(context);
       }
-      for (TensorId id = 0; id < plain.graph().tensor_count(); ++id) {
+      for (graph::TensorId id = 0; id < plain.graph().tensor_count(); ++id) {
         if (!persistent(id)) continue;
         std::vector<std::byte> bytes(static_cast<std::size_t>(plain.graph().tensor(id).bytes));
         ASSERT_TRUE((*executor)->read_tensor(id, bytes).ok());
@@ -96,30 +96,32 @@ TEST(PolicyExecutor, ChargesWhatThePolicySays) {
   for (const char* name : {"numa-first-touch", "memory-mode", "um"}) {
     SCOPED_TRACE(name);
     testing::MixingGraph compiled(testing::random_graph(7));
-    const Machine machine = emulated_machine();
-    const PolicyRequest run{name, {}, 128 * kKiB};
+    const memory::Machine machine = emulated_machine();
+    const plan::PolicyRequest run{name, {}, 128 * kKiB};
     auto executor = make(compiled, machine, run);
     ASSERT_TRUE(executor.ok()) << executor.error().message;
 
-    const Liveness liveness = analyze_liveness(compiled.graph());
-    const PageLayout layout = allocation_order_layout(compiled.graph(), liveness);
-    const StepAccesses accesses = step_accesses(compiled.graph(), liveness, layout, OpTraffic(compiled.graph(), 0));
-    const PolicyTiers tiers = *check_policy_run(machine, run);
-    const PolicyEntry& entry = *find_policy(name);
-    const PolicyMemory memory = policy_memory(machine, tiers, run.fast_bytes, layout.bytes);
-    const std::unique_ptr<Policy> policy = make_policy(entry, memory, entry.defaults).value();
+    const graph::Liveness liveness = graph::analyze_liveness(compiled.graph());
+    const layout::PageLayout layout = layout::allocation_order_layout(compiled.graph(), liveness);
+    const policies::StepAccesses accesses =
+        policies::step_accesses(compiled.graph(), liveness, layout, profile::OpTraffic(compiled.graph(), 0));
+    const policies::PolicyTiers tiers = *check_policy_run(machine, run);
+    const policies::PolicyEntry& entry = *policies::find_policy(name);
+    const policies::PolicyMemory memory = policies::policy_memory(machine, tiers, run.fast_bytes, layout.bytes);
+    const std::unique_ptr<policies::Policy> policy = policies::make_policy(entry, memory, entry.defaults).value();
     policy->access(accesses.initial, 0);
-    for (StepContext context; context.step < 3; ++context.step) {
-      AccessCharge expected;
+    for (kernels::StepContext context; context.step < 3; ++context.step) {
+      policies::AccessCharge expected;
       Seconds charged = 0;
-      for (OpIndex op = 0; op < compiled.graph().op_count(); ++op) {
-        const AccessCharge charge = charge_op(*policy, accesses, op, 0);
-        charged += wait_seconds(machine, tiers, charge) + op_seconds_with(0, slow_seconds(machine, tiers.slow, charge));
+      for (graph::OpIndex op = 0; op < compiled.graph().op_count(); ++op) {
+        const policies::AccessCharge charge = policies::charge_op(*policy, accesses, op, 0);
+        charged += policies::wait_seconds(machine, tiers, charge) +
+                   profile::op_seconds_with(0, policies::slow_seconds(machine, tiers.slow, charge));
         expected += charge;
       }
       const auto trace = (*executor)->run_step(context);
       ASSERT_TRUE(trace.ok());
-      const AccessCharge& charge = (*executor)->last_step().charge;
+      const policies::AccessCharge& charge = (*executor)->last_step().charge;
       EXPECT_EQ(charge.requested, expected.requested);
       EXPECT_EQ(charge.found_fast, expected.found_fast);
       EXPECT_EQ(charge.slow_read, expected.slow_read);
@@ -136,36 +138,36 @@ TEST(PolicyExecutor, ChargesWhatThePolicySays) {
 
 // Ops of 2 ms over tensors of 1 MiB at 1 GB/s: a copy each way is a wait of a millisecond.
 TEST(PolicyExecutor, RecordsStallsAheadOfOps) {
-  Graph graph;
+  graph::Graph graph;
   graph.layers = {"all"};
-  for (const char* name : {"a", "b"}) testing::add_tiny_tensor(graph, name, Role::kParameter, kMiB);
-  for (TensorId id = 0; id < 2; ++id) testing::add_tiny_op(graph, "update", {id}, {id});
+  for (const char* name : {"a", "b"}) testing::add_tiny_tensor(graph, name, graph::Role::kParameter, kMiB);
+  for (graph::TensorId id = 0; id < 2; ++id) testing::add_tiny_op(graph, "update", {id}, {id});
   testing::MixingGraph compiled(graph, {.op_seconds = 2e-3, .failing_op = {}});
   auto executor = make(compiled, emulated_machine(), {"um", {}, kMiB});
   ASSERT_TRUE(executor.ok()) << executor.error().message;
-  for (StepContext context; context.step < 3; ++context.step) {
+  for (kernels::StepContext context; context.step < 3; ++context.step) {
     const auto trace = (*executor)->run_step(context);
     ASSERT_TRUE(trace.ok());
     EXPECT_EQ(trace->link_bytes, (std::vector<Bytes>{2 * kMiB, 2 * kMiB}));
     EXPECT_GE(trace->stall_seconds, 1e-3);
     EXPECT_GE(trace->step_seconds, 4e-3 + 1e-3);
     EXPECT_GE(trace->ops[1].begin - trace->ops[0].end, 0.9 * trace->stalls[1]);
-    for (const Span& op : trace->ops) EXPECT_GE(op.end - op.begin, 2e-3);
+    for (const program::Span& op : trace->ops) EXPECT_GE(op.end - op.begin, 2e-3);
     EXPECT_LE(trace->ops[1].end, trace->step_seconds);
   }
 }
 
 TEST(PolicyExecutor, CopiesInTheBackgroundWhatPassesMove) {
-  Graph graph;
+  graph::Graph graph;
   graph.layers = {"all"};
-  for (const char* name : {"a", "b"}) testing::add_tiny_tensor(graph, name, Role::kParameter, kMiB);
+  for (const char* name : {"a", "b"}) testing::add_tiny_tensor(graph, name, graph::Role::kParameter, kMiB);
   testing::add_tiny_op(graph, "update", {1}, {1});  // a is never used: b, which came second, takes its place
   testing::MixingGraph compiled(graph, {.op_seconds = 30e-3, .failing_op = {}});
   auto executor = make(compiled, emulated_machine(), {"ial", {}, kMiB});
   ASSERT_TRUE(executor.ok()) << executor.error().message;
   Bytes in = 0;
   Bytes out = 0;
-  for (StepContext context; context.step < 12; ++context.step) {
+  for (kernels::StepContext context; context.step < 12; ++context.step) {
     const auto trace = (*executor)->run_step(context);
     ASSERT_TRUE(trace.ok());
     out += trace->link_bytes[0];
@@ -179,8 +181,8 @@ TEST(PolicyExecutor, CopiesInTheBackgroundWhatPassesMove) {
 
 TEST(PolicyExecutor, RefusesWhatItCannotEmulate) {
   testing::MixingGraph compiled(testing::random_graph(1));
-  Machine machine = emulated_machine();
-  const auto refused = [&](const PolicyRequest& request) { return make(compiled, machine, request).error(); };
+  memory::Machine machine = emulated_machine();
+  const auto refused = [&](const plan::PolicyRequest& request) { return make(compiled, machine, request).error(); };
   EXPECT_THAT(refused({"lru", {}, kMiB}).message, HasSubstr("numa-first-touch"));
   EXPECT_EQ(refused({"ial", {}, 100}).code, ErrorCode::kInfeasible);
   EXPECT_EQ(refused({"um", {{"page", 2.0 * kMiB}}, kMiB}).code, ErrorCode::kInfeasible);
@@ -188,11 +190,11 @@ TEST(PolicyExecutor, RefusesWhatItCannotEmulate) {
   machine.tiers[1].addressable = false;
   EXPECT_EQ(refused({"ial", {}, kMiB}).code, ErrorCode::kUnsupported);
   EXPECT_TRUE(make(compiled, machine, {"um", {}, kMiB}).ok());
-  machine.tiers[1].kind = TierKind::kFile;
+  machine.tiers[1].kind = memory::TierKind::kFile;
   EXPECT_THAT(refused({"um", {}, kMiB}).message, HasSubstr("emulated"));
 
   machine = emulated_machine();
-  Program program = everything_fast(compiled.graph(), machine);
+  program::Program program = everything_fast(compiled.graph(), machine);
   program.compute[0].operands.at(0).tier = 1;
   const auto not_fast =
       PolicyExecutor::create(compiled, machine, program, std::vector<Bytes>{kGiB, kGiB}, {"um", {}, kMiB});
@@ -221,16 +223,16 @@ TEST(PageCopies, CopiesWhatItIsTold) {
 
 // However many threads copy, a link's bytes pass one behind the other; a device's engine holds none of them.
 TEST(PageCopies, AreHeldAsLongAsTheEmulatedLinkTakes) {
-  Link slow{.bandwidth = 100e6, .throttled = true};
+  memory::Link slow{.bandwidth = 100e6, .throttled = true};
   const auto copies = PageCopies::create(1, 2, slow, slow).value();
   const auto begin = std::chrono::steady_clock::now();
   copies->submit(2 * kMiB, 0);
   copies->drain();
   EXPECT_GE(std::chrono::duration<Seconds>(std::chrono::steady_clock::now() - begin).count(), 2 * kMiB / 100e6);
-  EXPECT_EQ(held_bandwidth(slow), 100e6);
-  slow.copied_by = CopiedBy::kDma;
-  EXPECT_EQ(held_bandwidth(slow), 0);
+  EXPECT_EQ(memory::held_bandwidth(slow), 100e6);
+  slow.copied_by = memory::CopiedBy::kDma;
+  EXPECT_EQ(memory::held_bandwidth(slow), 0);
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::exec

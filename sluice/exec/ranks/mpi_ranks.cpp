@@ -11,7 +11,7 @@
 #include "sluice/base/parse.hpp"
 #include "sluice/exec/ranks/open_mpi.hpp"
 
-namespace sluice {
+namespace sluice::exec {
 namespace {
 
 // Counts and places of parts, as MPI takes them.
@@ -29,7 +29,7 @@ Status check_size(Bytes bytes) {
 Parts parts_of(Bytes total, Bytes part_bytes, int count) {
   Parts parts;
   for (int k = 0; k < count; ++k) {
-    const Bytes bytes = bytes_of_part(total, part_bytes, k);
+    const Bytes bytes = kernels::bytes_of_part(total, part_bytes, k);
     parts.counts.push_back(static_cast<int>(bytes));
     parts.places.push_back(bytes == 0 ? 0 : static_cast<int>(part_bytes * k));
   }
@@ -47,9 +47,9 @@ int ranks_started() {
   return ranks.ok() ? static_cast<int>(*ranks) : 1;
 }
 
-class MpiRanks : public Ranks {
+class MpiRanks : public kernels::Ranks {
  public:
-  static Result<std::unique_ptr<Ranks>> create(const OpenMpi& mpi) {
+  static Result<std::unique_ptr<kernels::Ranks>> create(const OpenMpi& mpi) {
     int provided = 0;
     SLUICE_RETURN_IF_ERROR(check_code(mpi.init(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided), "starting MPI"));
     std::unique_ptr<MpiRanks> ranks(new MpiRanks(mpi));
@@ -67,7 +67,7 @@ class MpiRanks : public Ranks {
     for (MPI_Comm& channel : ranks->channels_) {
       SLUICE_RETURN_IF_ERROR(check_code(mpi.duplicate(mpi.world, &channel), "opening a channel"));
     }
-    return std::unique_ptr<Ranks>(std::move(ranks));
+    return std::unique_ptr<kernels::Ranks>(std::move(ranks));
   }
   ~MpiRanks() override { mpi_.finalize(); }
 
@@ -75,12 +75,12 @@ class MpiRanks : public Ranks {
   int rank() const override { return rank_; }
   Bytes bytes_sent() const override { return sent_; }
 
-  Status exchange(Channel on, std::span<const std::byte> parts, Bytes part_bytes,
+  Status exchange(kernels::Channel on, std::span<const std::byte> parts, Bytes part_bytes,
                   std::span<std::byte> received) override {
     const auto total = static_cast<Bytes>(parts.size());
     SLUICE_RETURN_IF_ERROR(check_size(std::max(total, static_cast<Bytes>(received.size()))));
     const Parts out = parts_of(total, part_bytes, count_);
-    const Bytes own = bytes_of_part(total, part_bytes, rank_);
+    const Bytes own = kernels::bytes_of_part(total, part_bytes, rank_);
     const Parts in = parts_of(own * count_, own, count_);
     sent_ += total - own;
     return check_code(mpi_.exchange(parts.data(), out.counts.data(), out.places.data(), mpi_.bytes, received.data(),
@@ -88,7 +88,8 @@ class MpiRanks : public Ranks {
                       "exchanging parts of gradients");
   }
 
-  Status gather(Channel on, std::span<const std::byte> part, Bytes part_bytes, std::span<std::byte> all) override {
+  Status gather(kernels::Channel on, std::span<const std::byte> part, Bytes part_bytes,
+                std::span<std::byte> all) override {
     const auto total = static_cast<Bytes>(all.size());
     SLUICE_RETURN_IF_ERROR(check_size(total));
     const Parts in = parts_of(total, part_bytes, count_);
@@ -101,25 +102,25 @@ class MpiRanks : public Ranks {
   Status share(std::span<std::byte> bytes) override {
     SLUICE_RETURN_IF_ERROR(check_size(static_cast<Bytes>(bytes.size())));
     if (rank_ == 0) sent_ += static_cast<Bytes>(bytes.size()) * (count_ - 1);
-    return check_code(
-        mpi_.share(bytes.data(), static_cast<int>(bytes.size()), mpi_.bytes, 0, channel(Channel::kBetweenSteps)),
-        "sharing what the first rank has");
+    return check_code(mpi_.share(bytes.data(), static_cast<int>(bytes.size()), mpi_.bytes, 0,
+                                 channel(kernels::Channel::kBetweenSteps)),
+                      "sharing what the first rank has");
   }
 
  private:
   explicit MpiRanks(const OpenMpi& mpi) : mpi_(mpi) {}
-  MPI_Comm channel(Channel on) const { return channels_.at(static_cast<std::size_t>(on)); }
+  MPI_Comm channel(kernels::Channel on) const { return channels_.at(static_cast<std::size_t>(on)); }
 
   const OpenMpi& mpi_;
   int count_ = 1, rank_ = 0;
-  std::array<MPI_Comm, kChannels> channels_{};
+  std::array<MPI_Comm, kernels::kChannels> channels_{};
   std::atomic<Bytes> sent_ = 0;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Ranks>> open_mpi_ranks() {
-  if (ranks_started() <= 1) return std::unique_ptr<Ranks>();
+Result<std::unique_ptr<kernels::Ranks>> open_mpi_ranks() {
+  if (ranks_started() <= 1) return std::unique_ptr<kernels::Ranks>();
   SLUICE_ASSIGN(const OpenMpi* mpi, open_mpi());
   return MpiRanks::create(*mpi);
 }
@@ -135,4 +136,4 @@ void end_all_ranks(int exit_code) {
   if (mpi.ok()) (*mpi)->abort((*mpi)->world, exit_code);
 }
 
-}  // namespace sluice
+}  // namespace sluice::exec

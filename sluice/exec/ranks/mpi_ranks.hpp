@@ -9,11 +9,11 @@
 
 #include "sluice/kernels/ranks.hpp"
 
-namespace sluice {
+namespace sluice::exec {
 
 // The ranks that were started together; nullptr where no launcher did, or it started one. One object a process, as long as
 // it may call MPI. kUnsupported: this build or this machine has no Open MPI, or MPI lacks what several threads need.
-Result<std::unique_ptr<Ranks>> open_mpi_ranks();
+Result<std::unique_ptr<kernels::Ranks>> open_mpi_ranks();
 
 // Whether Open MPI could be opened here; kUnsupported with what the loader says.
 Status find_mpi();
@@ -21,4 +21,4 @@ Status find_mpi();
 // Ends the processes of all ranks, this one too; returns where there is one rank.
 void end_all_ranks(int exit_code);
 
-}  // namespace sluice
+}  // namespace sluice::exec

@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-namespace sluice {
+namespace sluice::exec {
 namespace {
 
 constexpr const char* kLibrary = "libmpi.so.40";  // Debian 12's
@@ -44,4 +44,4 @@ Result<const OpenMpi*> open_mpi() {
   return &*loaded;
 }
 
-}  // namespace sluice
+}  // namespace sluice::exec

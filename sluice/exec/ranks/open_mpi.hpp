@@ -5,7 +5,7 @@
 
 #include "sluice/base/result.hpp"
 
-namespace sluice {
+namespace sluice::exec {
 
 struct OpenMpi {
   decltype(&MPI_Init_thread) init = nullptr;
@@ -24,4 +24,4 @@ struct OpenMpi {
 // Loaded once. kUnsupported with what the loader says.
 Result<const OpenMpi*> open_mpi();
 
-}  // namespace sluice
+}  // namespace sluice::exec

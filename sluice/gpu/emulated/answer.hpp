@@ -3,8 +3,8 @@
 
 #include "sluice/gpu/emulated/cuda_runtime.h"
 
-namespace sluice::cuda {
+namespace sluice::gpu {
 
 cudaError_t answer(cudaError_t error);
 
-}  // namespace sluice::cuda
+}  // namespace sluice::gpu

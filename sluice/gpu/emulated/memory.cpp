@@ -13,7 +13,7 @@
 #include "sluice/gpu/emulated/answer.hpp"
 #include "sluice/gpu/emulated/stream.hpp"
 
-namespace sluice::cuda {
+namespace sluice::gpu {
 namespace {
 
 constexpr std::size_t kCapacity = 4 * kGiB;  // of device memory
@@ -82,28 +82,28 @@ bool reachable(const void* data, std::size_t bytes) {
 }
 
 }  // namespace
-}  // namespace sluice::cuda
+}  // namespace sluice::gpu
 
-using sluice::cuda::answer;
-using sluice::cuda::memory;
-using sluice::cuda::on_device;
-using sluice::cuda::reachable;
-using sluice::cuda::recorded_here;
+using sluice::gpu::answer;
+using sluice::gpu::memory;
+using sluice::gpu::on_device;
+using sluice::gpu::reachable;
+using sluice::gpu::recorded_here;
 
 // NOLINTBEGIN(readability-identifier-naming): CUDA's names.
 
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
   const std::lock_guard lock(memory().mutex);
-  *total = sluice::cuda::kCapacity;
-  *free = sluice::cuda::kCapacity - memory().used;
+  *total = sluice::gpu::kCapacity;
+  *free = sluice::gpu::kCapacity - memory().used;
   return cudaSuccess;
 }
 
 cudaError_t cudaMalloc(void** data, std::size_t bytes) {
   if (recorded_here() != nullptr) return answer(cudaErrorStreamCaptureUnsupported);
   const std::lock_guard lock(memory().mutex);
-  if (bytes > sluice::cuda::kCapacity - memory().used) return answer(cudaErrorMemoryAllocation);
-  *data = sluice::cuda::allocate(bytes);
+  if (bytes > sluice::gpu::kCapacity - memory().used) return answer(cudaErrorMemoryAllocation);
+  *data = sluice::gpu::allocate(bytes);
   if (*data == nullptr) return answer(cudaErrorMemoryAllocation);
   memory().device.add(*data, bytes);
   memory().used += bytes;
@@ -123,7 +123,7 @@ cudaError_t cudaFree(void* data) {
 
 cudaError_t cudaHostAlloc(void** data, std::size_t bytes, unsigned /*flags*/) {
   if (recorded_here() != nullptr) return answer(cudaErrorStreamCaptureUnsupported);
-  *data = sluice::cuda::allocate(bytes);
+  *data = sluice::gpu::allocate(bytes);
   if (*data == nullptr) return answer(cudaErrorMemoryAllocation);
   const std::lock_guard lock(memory().mutex);
   memory().pinned.add(*data, bytes);
@@ -152,7 +152,7 @@ cudaError_t cudaHostUnregister(void* data) {
 // To the device: from a copy of what is not pinned, which may arrive later. To the host: when it is there.
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind /*kind*/) {
   if (recorded_here() != nullptr) return answer(cudaErrorStreamCaptureUnsupported);
-  const cudaStream_t stream = sluice::cuda::default_stream();
+  const cudaStream_t stream = sluice::gpu::default_stream();
   if (on_device(to, bytes) && !reachable(from, bytes)) {
     const auto* const begin = static_cast<const std::byte*>(from);
     stream->put(
@@ -176,7 +176,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
 
 cudaError_t cudaMemset(void* data, int value, std::size_t bytes) {
   if (recorded_here() != nullptr) return answer(cudaErrorStreamCaptureUnsupported);
-  return cudaMemsetAsync(data, value, bytes, sluice::cuda::default_stream());
+  return cudaMemsetAsync(data, value, bytes, sluice::gpu::default_stream());
 }
 
 cudaError_t cudaMemsetAsync(void* data, int value, std::size_t bytes, cudaStream_t stream) {

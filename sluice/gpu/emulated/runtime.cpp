@@ -5,7 +5,7 @@
 #include "sluice/gpu/emulated/answer.hpp"
 #include "sluice/gpu/emulated/stream.hpp"
 
-namespace sluice::cuda {
+namespace sluice::gpu {
 namespace {
 
 thread_local cudaError_t last_error = cudaSuccess;
@@ -17,10 +17,10 @@ cudaError_t answer(cudaError_t error) {
   return error;
 }
 
-}  // namespace sluice::cuda
+}  // namespace sluice::gpu
 
-using sluice::cuda::answer;
-using sluice::cuda::recorded_here;
+using sluice::gpu::answer;
+using sluice::gpu::recorded_here;
 
 // NOLINTBEGIN(readability-identifier-naming): CUDA's names.
 
@@ -48,7 +48,7 @@ const char* cudaGetErrorString(cudaError_t error) {
   return "unknown error";
 }
 
-cudaError_t cudaGetLastError() { return std::exchange(sluice::cuda::last_error, cudaSuccess); }
+cudaError_t cudaGetLastError() { return std::exchange(sluice::gpu::last_error, cudaSuccess); }
 
 cudaError_t cudaGetDeviceCount(int* count) {
   *count = 1;
@@ -75,7 +75,7 @@ cudaError_t cudaDriverGetVersion(int* version) {
 
 cudaError_t cudaDeviceSynchronize() {
   if (recorded_here() != nullptr) return answer(cudaErrorStreamCaptureUnsupported);
-  for (const cudaStream_t stream : sluice::cuda::all_streams()) stream->synchronize();
+  for (const cudaStream_t stream : sluice::gpu::all_streams()) stream->synchronize();
   return cudaSuccess;
 }
 
@@ -135,7 +135,7 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   if (event->captured) return answer(cudaErrorCapturedEvent);
-  if (event->last != nullptr) sluice::cuda::wait_on_host(*event->last);
+  if (event->last != nullptr) sluice::gpu::wait_on_host(*event->last);
   return cudaSuccess;
 }
 

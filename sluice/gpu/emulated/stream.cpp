@@ -7,7 +7,7 @@
 
 #include "sluice/base/random.hpp"
 
-namespace sluice::cuda {
+namespace sluice::gpu {
 namespace {
 
 constexpr std::uint64_t kStep = 0x9e3779b97f4a7c15ULL;
@@ -65,11 +65,11 @@ cudaStream_t& recorded_here() {
   return stream;
 }
 
-}  // namespace sluice::cuda
+}  // namespace sluice::gpu
 
-using sluice::cuda::known;
-using sluice::cuda::StreamMark;
-using sluice::cuda::StreamWork;
+using sluice::gpu::known;
+using sluice::gpu::StreamMark;
+using sluice::gpu::StreamWork;
 
 CUstream_st::CUstream_st() : thread_([this] { serve(); }) {
   const std::lock_guard lock(known().mutex);
@@ -77,7 +77,7 @@ CUstream_st::CUstream_st() : thread_([this] { serve(); }) {
 }
 
 CUstream_st::~CUstream_st() {
-  sluice::cuda::release_all_streams();
+  sluice::gpu::release_all_streams();
   {
     const std::lock_guard lock(known().mutex);
     known().streams.erase(this);
@@ -91,7 +91,7 @@ CUstream_st::~CUstream_st() {
 }
 
 void CUstream_st::be_late() {
-  const std::uint64_t bits = sluice::mix64(++drawn_ * sluice::cuda::kStep);
+  const std::uint64_t bits = sluice::mix64(++drawn_ * sluice::gpu::kStep);
   if (bits % 8 == 0) std::this_thread::sleep_for(std::chrono::microseconds(bits >> 57));  // up to 127
 }
 
@@ -118,7 +118,7 @@ void CUstream_st::put(StreamWork work) {
     const std::lock_guard lock(held_mutex_);
     held_.push_back(std::move(work));
   }
-  if (!sluice::cuda::held_back) release();
+  if (!sluice::gpu::held_back) release();
 }
 
 void CUstream_st::release() {
@@ -138,5 +138,5 @@ void CUstream_st::record(CUevent_st& event) {
 void CUstream_st::synchronize() {
   const auto mark = std::make_shared<StreamMark>();
   put([mark] { mark->reach(); });
-  sluice::cuda::wait_on_host(*mark);
+  sluice::gpu::wait_on_host(*mark);
 }

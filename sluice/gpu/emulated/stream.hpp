@@ -21,7 +21,7 @@
 
 #include "sluice/gpu/emulated/cuda_runtime.h"
 
-namespace sluice::cuda {
+namespace sluice::gpu {
 
 using StreamWork = std::function<void()>;
 
@@ -54,7 +54,7 @@ std::vector<cudaStream_t> all_streams();
 // The stream that this thread records, if any: CUDA refuses most other calls meanwhile.
 cudaStream_t& recorded_here();
 
-}  // namespace sluice::cuda
+}  // namespace sluice::gpu
 
 // NOLINTBEGIN(readability-identifier-naming): CUDA's names.
 
@@ -65,8 +65,8 @@ struct CUgraph_st {
 
 struct CUevent_st {
   bool timed = true;
-  bool captured = false;                           // recorded last as a part of a graph: nobody else may wait for it
-  std::shared_ptr<sluice::cuda::StreamMark> last;  // of its latest recording; none before the first
+  bool captured = false;                          // recorded last as a part of a graph: nobody else may wait for it
+  std::shared_ptr<sluice::gpu::StreamMark> last;  // of its latest recording; none before the first
 };
 
 struct CUstream_st {
@@ -77,7 +77,7 @@ struct CUstream_st {
   CUstream_st& operator=(const CUstream_st&) = delete;
 
   // While it is captured, into the graph.
-  void put(sluice::cuda::StreamWork work);
+  void put(sluice::gpu::StreamWork work);
   void record(CUevent_st& event);
   void synchronize();
   void release();  // what has been held back
@@ -90,9 +90,9 @@ struct CUstream_st {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<sluice::cuda::StreamWork> work_;
+  std::deque<sluice::gpu::StreamWork> work_;
   std::mutex held_mutex_;
-  std::vector<sluice::cuda::StreamWork> held_;  // of hosts, until one of them waits
+  std::vector<sluice::gpu::StreamWork> held_;  // of hosts, until one of them waits
   bool ends_ = false;
   std::uint64_t drawn_ = 0;
   std::thread thread_;

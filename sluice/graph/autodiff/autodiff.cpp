@@ -13,7 +13,7 @@
 #include "sluice/graph/in_place.hpp"
 #include "sluice/graph/op_traits.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 Graph tensors_of(const Graph& forward) {
@@ -143,4 +143,4 @@ Graph build_training_graph(const Graph& forward, const OptimizerOptions& options
   return graph;
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

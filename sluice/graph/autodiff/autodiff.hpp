@@ -32,7 +32,7 @@
 #include "sluice/graph/autodiff/optimizer.hpp"
 #include "sluice/graph/graph.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 inline constexpr int kMostBatches = 256;  // a step: its graph grows with them
 inline constexpr int kMostRanks = 1024;
@@ -67,4 +67,4 @@ inline int batches_a_step(const OptimizerOptions& options) { return options.accu
 
 Graph build_training_graph(const Graph& forward, const OptimizerOptions& options);
 
-}  // namespace sluice
+}  // namespace sluice::graph

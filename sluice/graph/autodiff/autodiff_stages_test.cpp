@@ -8,7 +8,7 @@
 #include "sluice/graph/builder/builder.hpp"
 #include "sluice/graph/builder/validate.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 std::vector<std::string> updates(const Graph& graph) {
@@ -209,4 +209,4 @@ TEST(Autodiff, AnLstmOfWhichOnlyTheLastCellIsUsed) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -9,7 +9,7 @@
 #include "sluice/graph/builder/validate.hpp"
 #include "sluice/graph/liveness.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 std::vector<std::string> kinds_from(const Graph& graph, OpIndex begin) {
@@ -214,4 +214,4 @@ TEST(Autodiff, RefusesAGraphWithoutALossOrWithBackwardOps) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 // Whether slices sorted by their beginnings follow one another from 0 to `extent` along one axis.
@@ -173,4 +173,4 @@ std::string GradientTape::distinct(const std::string& name) {
   return count == 1 ? name : fmt::format("{}_{}", name, count);
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -15,7 +15,7 @@
 
 #include "sluice/graph/graph.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 class GradientTape {
  public:
@@ -87,4 +87,4 @@ class GradientTape {
   std::map<std::string, int> names_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace sluice {
+namespace sluice::graph {
 
 void differentiate_input(GradientTape& tape, const Op& op, OpKind kind, std::vector<TensorId> inputs) {
   const TensorId x = op.inputs[0];
@@ -88,4 +88,4 @@ void differentiate(GradientTape& tape, const Op& op) {
   if (dy) gradient(tape, op, before_activation(tape, op, *dy));
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

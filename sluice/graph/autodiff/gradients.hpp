@@ -4,7 +4,7 @@
 
 #include "sluice/graph/autodiff/gradient_tape.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 // Appends the backward ops of one forward op, whose consumers have been differentiated already, and hands their results
 // to the op's inputs. A loss starts from 1; any other op whose output has no gradient is left out.
@@ -19,4 +19,4 @@ SLUICE_OPS(SLUICE_GRADIENT)
 // Of ops with one differentiable input, inputs[0], and a backward kind of the same attributes.
 void differentiate_input(GradientTape& tape, const Op& op, OpKind kind, std::vector<TensorId> inputs);
 
-}  // namespace sluice
+}  // namespace sluice::graph

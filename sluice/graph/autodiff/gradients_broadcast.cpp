@@ -5,7 +5,7 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/graph/autodiff/gradients.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 TensorId mapped(GradientTape& tape, const Op& op, TensorId x, UnaryFunction function, float alpha, float beta = 0) {
@@ -203,4 +203,4 @@ void differentiate_broadcast(GradientTape& tape, const Op& op, TensorId dy) {
   if (tape.needs(op.inputs[0])) give_broadcast(tape, op, op.inputs[0], dy, false);
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

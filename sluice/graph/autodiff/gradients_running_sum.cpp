@@ -1,6 +1,6 @@
 #include "sluice/graph/autodiff/gradients.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 // An element is in the sums that come after it: the running sum of dy the other way.
 void differentiate_running_sum(GradientTape& tape, const Op& op, TensorId dy) {
@@ -10,4 +10,4 @@ void differentiate_running_sum(GradientTape& tape, const Op& op, TensorId dy) {
   tape.give(op, x, tape.emit_one(op, OpKind::kRunningSum, attributes, {dy}, tape.shape(x)));
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

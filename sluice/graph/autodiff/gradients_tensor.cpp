@@ -6,7 +6,7 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/graph/autodiff/gradients.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 using Permutation = std::vector<std::int64_t>;
@@ -99,4 +99,4 @@ void differentiate_matmul(GradientTape& tape, const Op& op, TensorId dy) {
   }
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

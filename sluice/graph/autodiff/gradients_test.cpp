@@ -13,7 +13,7 @@
 #include "sluice/graph/builder/builder.hpp"
 #include "sluice/graph/builder/validate.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 using Lines = std::vector<std::string>;
@@ -264,4 +264,4 @@ TEST_F(GradientsTest, PlainProductsNeedOneTranspositionEach) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -6,7 +6,7 @@
 
 #include "sluice/graph/autodiff/gradients.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 Attributes without_activation(Attributes attributes) {
@@ -109,4 +109,4 @@ void differentiate_lstm_cell(GradientTape& tape, const Op& op, TensorId /*dy*/) 
   tape.give_product(op.inputs[3], op.inputs[1], made[0]);
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

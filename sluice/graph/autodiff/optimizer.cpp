@@ -11,7 +11,7 @@
 
 #include "sluice/graph/autodiff/autodiff.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 #define SLUICE_OPTIMIZER_ROW(name, row) OptimizerRow row##_optimizer();
 SLUICE_OPTIMIZERS(SLUICE_OPTIMIZER_ROW)
@@ -139,4 +139,4 @@ std::string optimizer_document() {
   return text;
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -14,7 +14,7 @@
 #include "sluice/graph/op.hpp"
 #include "sluice/graph/optimizer_table.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 struct OptimizerOptions;  // autodiff.hpp
 
@@ -69,4 +69,4 @@ std::string usual_values(std::string_view hyperparameter);
 // The table of docs/training.md.
 std::string optimizer_document();
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -3,7 +3,7 @@
 
 #include "sluice/graph/autodiff/autodiff.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 constexpr std::array kAdamNumbers = std::to_array<Hyperparameter>({
@@ -55,4 +55,4 @@ OptimizerRow adamw_optimizer() {
           .fill = fill_adam};
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

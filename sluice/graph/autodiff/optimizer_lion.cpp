@@ -3,7 +3,7 @@
 
 #include "sluice/graph/autodiff/autodiff.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 constexpr std::array kLionNumbers = std::to_array<Hyperparameter>({
@@ -36,4 +36,4 @@ OptimizerRow lion_optimizer() {
           .fill = fill_lion};
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -3,7 +3,7 @@
 
 #include "sluice/graph/autodiff/autodiff.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 constexpr std::array kSgdNumbers = std::to_array<Hyperparameter>({
@@ -33,4 +33,4 @@ OptimizerRow sgd_optimizer() {
           .fill = fill_sgd};
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -9,7 +9,7 @@
 #include "sluice/graph/autodiff/autodiff.hpp"
 #include "sluice/graph/op_traits.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 TEST(Optimizers, HaveNamesThatAreReadBack) {
@@ -68,4 +68,4 @@ TEST(Optimizers, AreInTheDocumentation) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::graph

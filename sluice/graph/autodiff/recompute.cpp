@@ -8,7 +8,7 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/graph/op_traits.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 // The op that makes `op`'s first output again. Its outputs are those that it repeats.
@@ -189,4 +189,4 @@ void recompute_activations(Graph& training, Recompute what) {
   Recomputation(training, what).run();
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -11,10 +11,10 @@
 #include "sluice/graph/autodiff/autodiff.hpp"
 #include "sluice/graph/graph.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 // Inserts each op that makes an activation again directly before the first backward op that reads it, in that op's
 // layer; all backward readers get the new tensor ("<name>.again").
 void recompute_activations(Graph& training, Recompute what);
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -11,7 +11,7 @@
 #include "sluice/graph/builder/validate.hpp"
 #include "sluice/graph/liveness.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 // conv -> batch norm -> SiLU -> conv, as in EfficientNet: the convolution's weights need the SiLU's result, the SiLU's
@@ -256,4 +256,4 @@ TEST(Recompute, NotWhereALaterForwardOpKeepsTheResult) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::graph

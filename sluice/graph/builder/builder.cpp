@@ -9,7 +9,7 @@
 #include "sluice/graph/op_traits.hpp"
 #include "sluice/graph/shapes/shape_rules.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 constexpr TensorId kNoTensor = -1;
@@ -191,4 +191,4 @@ Result<Graph> GraphBuilder::finish_without_loss() {
   return std::move(graph_);
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

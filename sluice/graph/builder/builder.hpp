@@ -24,7 +24,7 @@
 #include "sluice/base/result.hpp"
 #include "sluice/graph/graph.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 struct Conv2dOptions {
   std::int64_t out_channels = 0;
@@ -148,4 +148,4 @@ class GraphBuilder {
   std::optional<Error> error_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -3,7 +3,7 @@
 
 #include "sluice/graph/builder/builder.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 TensorId GraphBuilder::local_response_norm(TensorId x, std::int64_t size, float alpha, float beta, float bias) {
   return add(OpKind::kLocalResponseNorm, {.alpha = alpha, .beta = beta, .size = size, .epsilon = bias}, {x});
@@ -87,4 +87,4 @@ TensorId GraphBuilder::dropout(TensorId x, float rate) {
   return add(OpKind::kDropout, {.rate = rate}, {x});
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

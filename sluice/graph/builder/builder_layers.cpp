@@ -6,7 +6,7 @@
 
 #include "sluice/graph/builder/builder.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 constexpr TensorId kNoInput = -1;
@@ -175,4 +175,4 @@ TensorId GraphBuilder::sigmoid_cross_entropy(TensorId logits, float target) {
 
 TensorId GraphBuilder::mean_loss(TensorId x) { return usable({x}) ? add_op(OpKind::kMeanLoss, {}, {x}) : kNoInput; }
 
-}  // namespace sluice
+}  // namespace sluice::graph

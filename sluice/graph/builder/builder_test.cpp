@@ -8,7 +8,7 @@
 #include "sluice/base/random.hpp"
 #include "sluice/graph/builder/validate.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 const Tensor& named(const Graph& graph, const std::string& name) {
@@ -193,14 +193,14 @@ TEST(GraphBuilder, TakesParametersAndOpsFromImporters) {
   TensorId x = builder.input(2, 4, 8, 8, 10);
   Init given;
   given.kind = Init::Kind::kGiven;
-  given.source = "onnx::Conv_12";
+  given.source = "::onnx::Conv_12";
   const TensorId weight = builder.named_parameter("features.0.weight", {6, 4, 1, 1}, given);
   Attributes attributes;
   attributes.window = square_window(1);
   x = builder.add(OpKind::kConv2d, attributes, {x, weight});
   builder.softmax_cross_entropy(builder.dense(x, 10));
   const Graph graph = std::move(builder.finish()).value();
-  EXPECT_EQ(named(graph, "features.0.weight").init.source, "onnx::Conv_12");
+  EXPECT_EQ(named(graph, "features.0.weight").init.source, "::onnx::Conv_12");
   EXPECT_EQ(graph.tensor(graph.op(1).outputs[0]).shape, (Shape{2, 6, 8, 8}));
 }
 
@@ -256,4 +256,4 @@ TEST(GraphBuilder, UsingATensorOfNoGraphBreaksAnInvariant) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -8,7 +8,7 @@
 #include "sluice/graph/shapes/forward_claim.hpp"
 #include "sluice/graph/shapes/shape_rules.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 std::string text(const Shapes& shapes) {
@@ -122,4 +122,4 @@ Status validate(const Graph& graph) {
   return {};
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -4,7 +4,7 @@
 #include "sluice/base/result.hpp"
 #include "sluice/graph/graph.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 // Operand counts and shapes of one op, forward, backward (by the forward op's rule) or sliced. Scratch outputs
 // (kWorkspace) are ignored; an op with Op::views passes, because it sees other shapes than its tensors have.
@@ -15,4 +15,4 @@ Status check_op_shapes(const Graph& graph, const Op& op);
 // persistent tensors excepted.
 Status validate(const Graph& graph);
 
-}  // namespace sluice
+}  // namespace sluice::graph

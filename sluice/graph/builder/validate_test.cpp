@@ -9,7 +9,7 @@
 #include "sluice/graph/builder/builder.hpp"
 #include "sluice/graph/rewrite/slice_dense.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 Graph trained(GraphBuilder& builder, const OptimizerOptions& options = {}) {
@@ -151,4 +151,4 @@ TEST(Validate, FindsAnOpWithoutALayer) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -12,7 +12,7 @@
 #include "sluice/graph/reschedule.hpp"
 #include "sluice/graph/rewrite/partition_updates.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 class Accumulation {
@@ -130,4 +130,4 @@ Graph accumulate_gradients(const Graph& training, int batches) {
   return Accumulation(training, batches).run();
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -12,10 +12,10 @@
 
 #include "sluice/graph/graph.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 // `training` reads no parameter again that it has updated (graph/reschedule.hpp: updates_may_run_last). `batches` is
 // above 1. Runs before delay_updates() and clip_gradients(), which then go by the sums.
 Graph accumulate_gradients(const Graph& training, int batches);
 
-}  // namespace sluice
+}  // namespace sluice::graph

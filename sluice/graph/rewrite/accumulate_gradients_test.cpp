@@ -12,12 +12,12 @@
 #include "sluice/graph/rewrite/delay_updates.hpp"
 #include "sluice/models/model.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 Graph text_step() {
-  return build_training_model("gpt2_small",
-                              {.batch = 1, .classes = 50, .sequence = 8, .width = 64, .depth = 1, .dropout = 0.1F})
+  return models::build_training_model(
+             "gpt2_small", {.batch = 1, .classes = 50, .sequence = 8, .width = 64, .depth = 1, .dropout = 0.1F})
       .value();
 }
 
@@ -85,4 +85,4 @@ TEST(AccumulateGradients, GoesTogetherWithDelaysAndClipping) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::graph

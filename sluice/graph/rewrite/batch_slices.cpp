@@ -10,7 +10,7 @@
 #include "sluice/graph/rewrite/minimum_cut.hpp"
 #include "sluice/graph/samples.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 // Bytes that an op moves more in `slices` slices than whole: weights are read by each slice, gradients of weights are
@@ -90,4 +90,4 @@ Bytes batch_slice_limit(const Graph& logical, int finer) {
   return limit;
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

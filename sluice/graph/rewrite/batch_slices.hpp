@@ -7,7 +7,7 @@
 #include "sluice/base/units.hpp"
 #include "sluice/graph/graph.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 struct BatchSlices {
   std::vector<Interval<std::int64_t>> samples;  // of each slice, all of one length; none: nothing is sliced
@@ -29,4 +29,4 @@ inline constexpr Bytes kSmallestSliceLimit = 8 * kMiB;
 // would only cost copies. `finer` divides both numbers.
 Bytes batch_slice_limit(const Graph& logical, int finer = 1);
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -9,7 +9,7 @@
 #include "sluice/graph/op_traits.hpp"
 #include "sluice/graph/rewrite/partition_updates.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 constexpr float kEpsilon = 1e-6F;  // PyTorch's
@@ -110,4 +110,4 @@ class Clipping {
 
 Graph clip_gradients(const Graph& training, float norm) { return Clipping(training, norm).run(); }
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -12,9 +12,9 @@
 
 #include "sluice/graph/graph.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 // Runs behind everything but scale_loss() (prepare.hpp), for which a `norm` of 0 makes factors that clip nothing.
 Graph clip_gradients(const Graph& training, float norm);
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -10,7 +10,7 @@
 #include "sluice/graph/op_traits.hpp"
 #include "sluice/models/model.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 std::int64_t count_ops(const Graph& graph, OpKind kind) { return std::ranges::count(graph.ops(), kind, &Op::kind); }
@@ -38,7 +38,7 @@ void expect_clipped(const Graph& graph) {
 }
 
 TEST(ClipGradients, CountsEveryGradientBeforeTheFirstUpdate) {
-  const Graph plain = build_training_model("resnet20", {.batch = 2, .image_size = 8}).value();
+  const Graph plain = models::build_training_model("resnet20", {.batch = 2, .image_size = 8}).value();
   const Graph clipped = clip_gradients(plain, 0.5F);
   expect_clipped(clipped);
   EXPECT_EQ(count_ops(clipped, OpKind::kClipFactor), 1);
@@ -49,10 +49,10 @@ TEST(ClipGradients, CountsEveryGradientBeforeTheFirstUpdate) {
 
 TEST(ClipGradients, HasANormForEachLossWhoseUpdateIsReadInTheStep) {
   const Graph clipped =
-      clip_gradients(build_training_model("dcgan", {.batch = 2, .image_size = 16, .width = 4}).value(), 0.5F);
+      clip_gradients(models::build_training_model("dcgan", {.batch = 2, .image_size = 16, .width = 4}).value(), 0.5F);
   expect_clipped(clipped);
   EXPECT_EQ(count_ops(clipped, OpKind::kClipFactor), 2);
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::graph

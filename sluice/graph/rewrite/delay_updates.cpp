@@ -7,7 +7,7 @@
 #include "sluice/graph/op_traits.hpp"
 #include "sluice/graph/reschedule.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 // Named after the parameter that the moment belongs to: gradients go by many names, of parts and of sums.
@@ -54,4 +54,4 @@ Graph delay_updates(const Graph& training) {
 
 bool is_in_flight(const Tensor& tensor) { return tensor.slot == kInFlight; }
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -17,7 +17,7 @@
 
 #include "sluice/graph/graph.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 // Runs before clip_gradients(), which then goes by the delayed gradients. `training` reads no parameter again that it has
 // updated (graph/reschedule.hpp: updates_may_run_last).
@@ -27,4 +27,4 @@ Graph delay_updates(const Graph& training);
 // (scale_loss.hpp), or `filled`.
 bool is_in_flight(const Tensor& tensor);
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -9,10 +9,10 @@
 #include "sluice/graph/rewrite/clip_gradients.hpp"
 #include "sluice/models/model.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
-Graph resnet_step() { return build_training_model("resnet20", {.batch = 2, .image_size = 8}).value(); }
+Graph resnet_step() { return models::build_training_model("resnet20", {.batch = 2, .image_size = 8}).value(); }
 
 void expect_delayed(const Graph& graph) {
   ASSERT_TRUE(validate(graph).ok()) << validate(graph).error().message;
@@ -62,4 +62,4 @@ TEST(DelayUpdates, AddsNothingButWhatIsInFlight) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::graph

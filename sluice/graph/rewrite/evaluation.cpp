@@ -4,7 +4,7 @@
 
 #include "sluice/graph/rewrite/rewrite.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 void use_running_statistics(GraphRewrite& graph, OpIndex index) {
@@ -39,4 +39,4 @@ Graph build_evaluation_graph(const Graph& forward) {
   return result;
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -3,7 +3,7 @@
 
 #include "sluice/graph/graph.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 // Batch norms use their running statistics, which are then only read; dropout is gone. Everything else and all names
 // stay. Probabilities of images' classes become a step output (Role::kOutput) beside their loss, which stays the first
@@ -11,4 +11,4 @@ namespace sluice {
 // say no more than the loss.
 Graph build_evaluation_graph(const Graph& forward);
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -10,7 +10,7 @@
 #include "sluice/graph/builder/validate.hpp"
 #include "sluice/graph/rewrite/prepare.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 Graph network() {
@@ -92,4 +92,4 @@ TEST(Evaluation, HasTheTrainingGraphsParametersAndSlices) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -4,7 +4,7 @@
 
 #include "sluice/graph/rewrite/fold_rules.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 using Rule = bool (*)(GraphRewrite&, OpIndex);
@@ -35,4 +35,4 @@ Graph fold(const Graph& forward) {
   return std::move(graph).finish();
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

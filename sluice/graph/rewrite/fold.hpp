@@ -20,8 +20,8 @@
 
 #include "sluice/graph/graph.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 Graph fold(const Graph& forward);
 
-}  // namespace sluice
+}  // namespace sluice::graph

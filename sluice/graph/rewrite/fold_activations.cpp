@@ -3,7 +3,7 @@
 
 #include "sluice/graph/rewrite/fold_rules.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 // The activation that the op is, when it is one of those that others can apply last.
@@ -106,4 +106,4 @@ bool fold_residual(GraphRewrite& graph, OpIndex index) {
   return false;
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

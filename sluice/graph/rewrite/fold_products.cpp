@@ -4,7 +4,7 @@
 
 #include "sluice/graph/rewrite/fold_rules.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 using Permutation = std::vector<std::int64_t>;
@@ -117,4 +117,4 @@ bool fold_factor(GraphRewrite& graph, OpIndex index) {
   return true;
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -3,7 +3,7 @@
 
 #include "sluice/graph/rewrite/rewrite.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 // Activations: fold_activations.cpp. `index` is the concat, the max pool, the activation or the addition.
 bool sink_activations(GraphRewrite& graph, OpIndex index);
@@ -21,4 +21,4 @@ bool fold_transpose_into_products(GraphRewrite& graph, OpIndex index);
 bool fold_transpose_of_product(GraphRewrite& graph, OpIndex index);
 bool fold_factor(GraphRewrite& graph, OpIndex index);
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -8,7 +8,7 @@
 #include "sluice/graph/builder/builder.hpp"
 #include "sluice/graph/builder/validate.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 using Axes = std::vector<std::int64_t>;
@@ -251,4 +251,4 @@ TEST_F(Fold, FoldsNothingAcrossStages) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -3,7 +3,7 @@
 
 #include "sluice/graph/rewrite/fold_rules.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 // The op of the same kind that makes what `index` reads.
@@ -67,4 +67,4 @@ bool fold_reshape(GraphRewrite& graph, OpIndex index) {
   return true;
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -9,7 +9,7 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/graph/op_traits.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 bool casts_to_half(const Graph& graph, const Op& op) {
@@ -127,4 +127,4 @@ class Halving {
 
 Graph keep_half_parameters(const Graph& mixed) { return Halving(mixed).run(); }
 
-}  // namespace sluice
+}  // namespace sluice::graph

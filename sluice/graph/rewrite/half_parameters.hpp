@@ -13,9 +13,9 @@
 
 #include "sluice/graph/graph.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 // `mixed`: a training graph in mixed precision (mixed_precision.hpp).
 Graph keep_half_parameters(const Graph& mixed);
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -10,7 +10,7 @@
 #include "sluice/graph/builder/validate.hpp"
 #include "sluice/graph/rewrite/mixed_precision.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 Graph halved(Optimizer optimizer) {
@@ -100,4 +100,4 @@ TEST(HalfParameters, OfAnUpdateMustHaveItsShape) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -5,7 +5,7 @@
 
 #include "sluice/base/as_index.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {}  // namespace
 
 int MinimumCut::add_node() {
@@ -81,4 +81,4 @@ std::vector<bool> MinimumCut::source_side(int source, int sink) && {
   return reached;
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

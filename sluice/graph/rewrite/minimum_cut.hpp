@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace sluice {
+namespace sluice::graph {
 
 // A network of arcs with capacities, cut between a source and a sink: the sum of the capacities of the arcs that lead
 // from the source's side to the sink's is the least possible. By augmenting along shortest paths in levels (Dinic,
@@ -38,4 +38,4 @@ class MinimumCut {
   std::vector<std::size_t> next_;          // by node: the first arc not known to be used up
 };
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <random>
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 struct Arc {
@@ -77,4 +77,4 @@ TEST(MinimumCut, IsTheCheapestOfAllInRandomNetworks) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -9,7 +9,7 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/graph/op_traits.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 constexpr DType kFull = DType::kF32;
@@ -174,4 +174,4 @@ class Converter {
 
 Graph to_mixed_precision(const Graph& logical, DType half) { return Converter(logical, half).run(); }
 
-}  // namespace sluice
+}  // namespace sluice::graph

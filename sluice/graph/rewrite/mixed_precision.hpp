@@ -14,10 +14,10 @@
 
 #include "sluice/graph/graph.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 // Runs last, on a graph whose ops are sliced already (logical, all fp32): training or forward. Names stay; casts are
 // "<tensor>.bf16" (or ".f16") and "<tensor>.f32".
 Graph to_mixed_precision(const Graph& logical, DType half = DType::kBF16);
 
-}  // namespace sluice
+}  // namespace sluice::graph

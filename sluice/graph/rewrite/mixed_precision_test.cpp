@@ -10,7 +10,7 @@
 #include "sluice/graph/builder/validate.hpp"
 #include "sluice/graph/rewrite/slice_dense.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 using DTypes = std::vector<DType>;
@@ -158,4 +158,4 @@ TEST(MixedPrecision, CastsAWeightAgainAfterItsUpdate) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -7,7 +7,7 @@
 #include "sluice/graph/op_traits.hpp"
 #include "sluice/graph/reschedule.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 class Partition {
@@ -101,4 +101,4 @@ std::int64_t ranks_of(const Graph& training) {
   return scatter == training.ops().end() ? 1 : scatter->attributes.size;
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

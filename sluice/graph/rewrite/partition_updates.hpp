@@ -15,7 +15,7 @@
 
 #include "sluice/graph/graph.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 // `training` reads no parameter again that it has updated. `ranks` is above 1. Runs behind keep_half_parameters() and
 // before accumulate_gradients(), delay_updates() and clip_gradients(), which then see parts.
@@ -23,4 +23,4 @@ Graph partition_updates(const Graph& training, int ranks);
 
 std::int64_t ranks_of(const Graph& training);  // 1 where updates are not parted
 
-}  // namespace sluice
+}  // namespace sluice::graph

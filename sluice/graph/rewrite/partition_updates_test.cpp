@@ -9,12 +9,12 @@
 #include "sluice/graph/rewrite/prepare.hpp"
 #include "sluice/models/model.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 Graph step_of_ranks(const OptimizerOptions& optimizer, Precision precision = Precision::kF32) {
   const Graph forward =
-      build_model("gpt2_small", {.batch = 1, .classes = 50, .sequence = 8, .width = 64, .depth = 1}).value();
+      models::build_model("gpt2_small", {.batch = 1, .classes = 50, .sequence = 8, .width = 64, .depth = 1}).value();
   return prepare_training_graph(forward, optimizer, precision);
 }
 
@@ -80,4 +80,4 @@ TEST(PartitionUpdates, TheNormIsOfAllRanks) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -19,7 +19,7 @@
 #include "sluice/graph/rewrite/slice_dense.hpp"
 #include "sluice/graph/rewrite/slice_loss.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 // What training and evaluation share: both must slice weights at the same features.
@@ -76,4 +76,4 @@ Graph prepare_evaluation_graph(const Graph& forward, Precision precision, int fi
   return in_precision(slice_batch(evaluation, largest_op(training)), precision);
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

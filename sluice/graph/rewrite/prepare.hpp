@@ -16,7 +16,7 @@
 #include "sluice/graph/autodiff/autodiff.hpp"
 #include "sluice/graph/graph.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 enum class Precision {
   kF32,
@@ -36,4 +36,4 @@ Graph prepare_training_graph(const Graph& forward, const OptimizerOptions& optim
 // is gone, parameters have the same names and slices as in the training graph. See evaluation.hpp.
 Graph prepare_evaluation_graph(const Graph& forward, Precision precision = Precision::kF32, int finer = 1);
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -5,7 +5,7 @@
 
 #include "sluice/base/as_index.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 GraphRewrite::GraphRewrite(const Graph& graph)
     : graph_(graph), living_(graph.ops().size(), true), readers_(graph.tensors().size()), maker_(readers_.size()) {
@@ -118,4 +118,4 @@ Graph GraphRewrite::finish() && {
   return result;
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

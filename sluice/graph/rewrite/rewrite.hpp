@@ -8,7 +8,7 @@
 
 #include "sluice/graph/graph.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 class GraphRewrite {
  public:
@@ -52,4 +52,4 @@ class GraphRewrite {
   std::vector<std::optional<OpIndex>> maker_;  // by TensorId
 };
 
-}  // namespace sluice
+}  // namespace sluice::graph

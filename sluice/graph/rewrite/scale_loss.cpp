@@ -7,7 +7,7 @@
 #include "sluice/base/check.hpp"
 #include "sluice/graph/op_traits.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 constexpr std::string_view kScale = "loss_scale", kCounts = "loss_scale.counts", kScaleDelayed = "loss_scale.delayed";
@@ -89,4 +89,4 @@ Graph scale_loss(const Graph& clipped, float initial) {
   return result;
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -22,7 +22,7 @@
 #include "sluice/graph/graph.hpp"
 #include "sluice/graph/loss_scale.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 // Of the optimizer's state: the scale ([1]) and the counts ([2]) of op.hpp.
 struct LossScaleTensors {
@@ -34,4 +34,4 @@ std::optional<LossScaleTensors> loss_scale_tensors(const Graph& graph);
 // `clipped`: what clip_gradients() has made, which may update last (graph/reschedule.hpp). `initial`: is_loss_scale().
 Graph scale_loss(const Graph& clipped, float initial);
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -9,12 +9,12 @@
 #include "sluice/graph/rewrite/prepare.hpp"
 #include "sluice/models/model.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 Graph scaled_step(const OptimizerOptions& optimizer = {}) {
   const Graph forward =
-      build_model("gpt2_small", {.batch = 2, .classes = 50, .sequence = 8, .width = 64, .depth = 1}).value();
+      models::build_model("gpt2_small", {.batch = 2, .classes = 50, .sequence = 8, .width = 64, .depth = 1}).value();
   return prepare_training_graph(forward, optimizer, Precision::kF16Masters);
 }
 
@@ -77,4 +77,4 @@ TEST(ScaleLoss, KeepsParametersAndTheirGradientsInFp16) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::graph

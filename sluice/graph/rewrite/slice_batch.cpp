@@ -12,7 +12,7 @@
 #include "sluice/graph/rewrite/split_batch_norm.hpp"
 #include "sluice/graph/samples.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 using Samples = Interval<std::int64_t>;
@@ -227,4 +227,4 @@ Graph slice_batch(const Graph& logical, Bytes limit) {
   return BatchSlicer(split, slices.samples).run();
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -20,9 +20,9 @@
 #include "sluice/base/units.hpp"
 #include "sluice/graph/graph.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 // Runs on a logical training or forward graph, with a limit from batch_slices.hpp, which says what is sliced.
 Graph slice_batch(const Graph& logical, Bytes limit);
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -11,7 +11,7 @@
 #include "sluice/graph/liveness.hpp"
 #include "sluice/graph/rewrite/batch_slices.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 // conv1 (8 x 16 x 16 a sample, 8 KiB) and pool1 are big at batch 6; conv2 (2 KiB a sample) is not.
@@ -242,4 +242,4 @@ TEST(SliceBatch, LimitsGoByThePeakAndTheLargestWholeOp) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::graph

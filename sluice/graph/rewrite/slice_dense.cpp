@@ -12,7 +12,7 @@
 #include "sluice/base/interval.hpp"
 #include "sluice/graph/op_traits.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 using Features = Interval<std::int64_t>;
@@ -251,4 +251,4 @@ Graph slice_dense(const Graph& logical, Bytes limit) {
   return Slicer(logical, limit).run();
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

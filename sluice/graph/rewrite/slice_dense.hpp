@@ -20,7 +20,7 @@
 #include "sluice/base/units.hpp"
 #include "sluice/graph/graph.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 inline constexpr Bytes kDenseSliceLimit = 16 * kMiB;
 
@@ -34,4 +34,4 @@ Bytes dense_slice_limit(const Graph& forward);
 // the forward graph gets the same slices as its training graph.
 Graph slice_dense(const Graph& logical, Bytes limit = kDenseSliceLimit);
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -12,7 +12,7 @@
 #include "sluice/graph/liveness.hpp"
 #include "sluice/graph/summary.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 constexpr Bytes kFeatureBytes = 256;  // of weights: fc1 has 100 features of 64 inputs
@@ -273,4 +273,4 @@ TEST(SliceDense, LimitsGoByTheModelsSize) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::graph

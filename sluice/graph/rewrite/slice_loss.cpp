@@ -11,7 +11,7 @@
 #include "sluice/graph/footprint.hpp"
 #include "sluice/graph/rewrite/slice_loss_chain.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 using Rows = Interval<std::int64_t>;
@@ -228,4 +228,4 @@ Bytes loss_slice_limit(const Graph& training) {
   return std::max(4 * kMiB, measure_footprint(training).peak / kShare);
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

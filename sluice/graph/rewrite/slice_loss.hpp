@@ -21,7 +21,7 @@
 #include "sluice/base/units.hpp"
 #include "sluice/graph/graph.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 // The limit for a model, from its unsliced training graph: a sixteenth of the step's peak, at least 4 MiB. A slice's
 // logits and their gradient (in bf16 it is another tensor) then take an eighth at most. Half of it would move more
@@ -35,4 +35,4 @@ Bytes loss_slice_limit(const Graph& training);
 // writes.
 Graph slice_loss(const Graph& logical, Bytes limit);
 
-}  // namespace sluice
+}  // namespace sluice::graph

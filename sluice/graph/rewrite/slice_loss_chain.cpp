@@ -5,7 +5,7 @@
 
 #include "sluice/graph/op_traits.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 bool is_whole(const Op& op) {
@@ -137,4 +137,4 @@ void LossChainFinder::add_needless(std::vector<bool>& replaced) const {
   }
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -12,7 +12,7 @@
 #include "sluice/graph/graph.hpp"
 #include "sluice/graph/liveness.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 struct LossChain {
   OpIndex dense = 0;
@@ -48,4 +48,4 @@ class LossChainFinder {
   std::vector<std::vector<Use>> uses_;  // by TensorId
 };
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -16,7 +16,7 @@
 #include "sluice/graph/rewrite/slice_dense.hpp"
 #include "sluice/graph/summary.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 using ::testing::ElementsAre;
@@ -276,4 +276,4 @@ TEST(SliceLoss, LimitsGoByThePeak) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 class Splitter {
@@ -88,4 +88,4 @@ SplitGraph split_batch_norms(const Graph& logical, const std::vector<bool>& slic
   return std::move(splitter).finish();
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

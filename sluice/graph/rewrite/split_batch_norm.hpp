@@ -20,7 +20,7 @@
 
 #include "sluice/graph/graph.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 struct SplitGraph {
   Graph graph;
@@ -33,4 +33,4 @@ struct SplitGraph {
 // "<stats>.part".
 SplitGraph split_batch_norms(const Graph& logical, const std::vector<bool>& sliced);
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -10,7 +10,7 @@
 #include "sluice/graph/builder/validate.hpp"
 #include "sluice/graph/rewrite/mixed_precision.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 constexpr std::int64_t kChannelElements = 6 * 5 * 7;
@@ -121,4 +121,4 @@ TEST(SplitBatchNorm, KeepsStatisticsFullInMixedPrecision) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::graph

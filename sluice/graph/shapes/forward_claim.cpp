@@ -4,7 +4,7 @@
 
 #include "sluice/graph/op_traits.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 using Claim = std::optional<ForwardClaim>;
@@ -135,4 +135,4 @@ std::optional<ForwardClaim> forward_claim(const Op& op, const Shapes& inputs, co
   return kClaims.at(static_cast<std::size_t>(op.kind))(op, inputs, outputs);
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

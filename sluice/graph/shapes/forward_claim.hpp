@@ -7,7 +7,7 @@
 
 #include "sluice/graph/shapes/shape_rules.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 struct ForwardClaim {
   OpKind forward;
@@ -26,4 +26,4 @@ std::optional<ForwardClaim> forward_claim(const Op& op, const Shapes& inputs, co
 SLUICE_OPS(SLUICE_CLAIM)
 #undef SLUICE_CLAIM
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -10,7 +10,7 @@
 #include "sluice/base/result.hpp"
 #include "sluice/graph/shapes/shape_rules.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 struct ShapeRule {
   OpKind kind;
@@ -35,4 +35,4 @@ Result<Shape> permuted(const ShapeRule& rule, const Shape& shape, const std::vec
 SLUICE_OPS(SLUICE_SHAPE_RULE)
 #undef SLUICE_SHAPE_RULE
 
-}  // namespace sluice
+}  // namespace sluice::graph

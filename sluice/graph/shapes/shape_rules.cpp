@@ -9,7 +9,7 @@
 #include "sluice/graph/op_traits.hpp"
 #include "sluice/graph/shapes/shape_rule.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 Error ShapeRule::error(const std::string& detail) const {
   return {ErrorCode::kBadInput, fmt::format("{}: {}", to_string(kind), detail)};
@@ -137,4 +137,4 @@ Result<std::vector<Shape>> infer_shapes(OpKind kind, const Attributes& attribute
   return kRules.at(static_cast<std::size_t>(kind))({kind, attributes, inputs});
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

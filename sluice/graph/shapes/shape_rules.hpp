@@ -12,7 +12,7 @@
 #include "sluice/base/result.hpp"
 #include "sluice/graph/op.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 using Shapes = std::vector<Shape>;
 
@@ -20,4 +20,4 @@ using Shapes = std::vector<Shape>;
 // such a backward op. Errors (kBadInput) name the op, what it expects and what it got.
 Result<Shapes> infer_shapes(OpKind kind, const Attributes& attributes, std::span<const Shape> inputs);
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -3,7 +3,7 @@
 
 #include "sluice/graph/shapes/shape_rule.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 Shape per_channel(const Shape& x) { return {2, x[1]}; }
@@ -72,4 +72,4 @@ Result<Shapes> local_response_norm_shapes(const ShapeRule& rule) {
   return Shapes{rule.inputs[0]};
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -1,6 +1,6 @@
 #include "sluice/graph/shapes/shape_rule.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 
 Result<Shapes> running_sum_shapes(const ShapeRule& rule) {
   SLUICE_RETURN_IF_ERROR(rule.expect_inputs(1, 1));
@@ -8,4 +8,4 @@ Result<Shapes> running_sum_shapes(const ShapeRule& rule) {
   return Shapes{rule.inputs[0]};
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -6,7 +6,7 @@
 
 #include "sluice/graph/shapes/shape_rule.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 // Of the dimensions of `x`, how many come before a row of `features` elements; nothing where no row fits.
@@ -102,4 +102,4 @@ Result<Shapes> softmax_shapes(const ShapeRule& rule) {
   return Shapes{x};
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

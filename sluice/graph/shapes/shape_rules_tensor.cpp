@@ -6,7 +6,7 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/graph/shapes/shape_rule.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 // [out_begin, out_end) lies within `extent`.
@@ -141,4 +141,4 @@ Result<Shapes> sparse_product_shapes(const ShapeRule& rule) {
   return Shapes{std::move(y)};
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

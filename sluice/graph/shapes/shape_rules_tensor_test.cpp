@@ -3,7 +3,7 @@
 
 #include "sluice/graph/shapes/shape_rules.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 using Shapes = std::vector<Shape>;
@@ -149,4 +149,4 @@ TEST(ShapeRules, CausalSoftmaxNeedsRows) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::graph

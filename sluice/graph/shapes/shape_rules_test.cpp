@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 using Shapes = std::vector<Shape>;
@@ -164,4 +164,4 @@ TEST(ShapeRules, RefusesWhatCannotBeComputed) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::graph

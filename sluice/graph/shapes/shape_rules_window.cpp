@@ -2,7 +2,7 @@
 
 #include "sluice/graph/shapes/shape_rule.hpp"
 
-namespace sluice {
+namespace sluice::graph {
 namespace {
 
 // A window along one dimension of an image. `after` may be negative for transposed convolutions only: pixels below the
@@ -103,4 +103,4 @@ Result<Shapes> pool_shapes(const ShapeRule& rule) {
   return Shapes{y, y};
 }
 
-}  // namespace sluice
+}  // namespace sluice::graph

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-namespace sluice {
+namespace sluice::kernels {
 
 std::span<const BackendEntry> backends() {
   static constexpr auto kTable = std::to_array<BackendEntry>({
@@ -27,4 +27,4 @@ Result<std::unique_ptr<Backend>> make_backend(std::string_view name) {
   return bad_input(fmt::format("there is no backend '{}'; there are {} and {}", name, fmt::join(known, ", "), last));
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -10,7 +10,7 @@
 #include "sluice/kernels/onednn/onednn_backend.hpp"
 #include "sluice/kernels/reference/reference_backend.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 
 struct BackendEntry {
   std::string_view name;
@@ -21,4 +21,4 @@ std::span<const BackendEntry> backends();
 // kBadInput for an unknown name, listing the known ones.
 Result<std::unique_ptr<Backend>> make_backend(std::string_view name);
 
-}  // namespace sluice
+}  // namespace sluice::kernels

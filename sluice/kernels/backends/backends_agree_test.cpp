@@ -14,7 +14,7 @@
 #include "sluice/testing/training_run.hpp"
 #include "sluice/testing/wave_input.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 constexpr std::uint64_t kAgreementSeed = 31;
@@ -22,24 +22,24 @@ constexpr int kAgreeingSteps = 3;
 
 struct Training {
   std::vector<float> losses;
-  NamedValues persistent;
+  testing::NamedValues persistent;
 };
 
-Training train(const std::unique_ptr<Backend>& backend, const Graph& graph) {
+Training train(const std::unique_ptr<Backend>& backend, const graph::Graph& graph) {
   const auto compiled = backend->compile(graph, 2);
   SLUICE_CHECK(compiled.ok(), compiled.error().message);
-  GraphRunner runner(**compiled);
+  testing::GraphRunner runner(**compiled);
   runner.initialise(kAgreementSeed);
-  WaveInput input(runner.graph());
+  testing::WaveInput input(runner.graph());
   Training result;
   for (int step = 0; step < kAgreeingSteps; ++step) {
     runner.run_step({.step = step, .learning_rate = 0.02F, .input = &input, .seed = kAgreementSeed});
-    for (TensorId id = 0; id < runner.graph().tensor_count(); ++id)
-      if (runner.graph().tensor(id).role == Role::kOutput) result.losses.push_back(runner.plain(id).at(0));
+    for (graph::TensorId id = 0; id < runner.graph().tensor_count(); ++id)
+      if (runner.graph().tensor(id).role == graph::Role::kOutput) result.losses.push_back(runner.plain(id).at(0));
   }
-  for (TensorId id = 0; id < runner.graph().tensor_count(); ++id) {
-    const Tensor& tensor = runner.graph().tensor(id);
-    if (is_persistent(tensor.role)) result.persistent[tensor.name] = runner.plain(id);
+  for (graph::TensorId id = 0; id < runner.graph().tensor_count(); ++id) {
+    const graph::Tensor& tensor = runner.graph().tensor(id);
+    if (graph::is_persistent(tensor.role)) result.persistent[tensor.name] = runner.plain(id);
   }
   return result;
 }
@@ -55,7 +55,7 @@ void expect_close(const std::vector<float>& actual, const std::vector<float>& ex
 
 struct AgreeingCase {
   std::string backend;
-  SmallNetwork network;
+  testing::SmallNetwork network;
 };
 
 std::ostream& operator<<(std::ostream& out, const AgreeingCase& tested) { return out << tested.network.name; }
@@ -67,11 +67,11 @@ class BackendsAgree : public ::testing::TestWithParam<AgreeingCase> {
   }
 
   std::unique_ptr<Backend> backend() const { return make_backend(GetParam().backend).value(); }
-  const Graph& forward() const { return GetParam().network.forward; }
+  const graph::Graph& forward() const { return GetParam().network.forward; }
 };
 
 TEST_P(BackendsAgree, OnLossesAndParameters) {
-  const Graph graph = prepare_training_graph(forward(), {});
+  const graph::Graph graph = graph::prepare_training_graph(forward(), {});
   const Training actual = train(backend(), graph);
   const Training expected = train(make_reference_backend(), graph);
   expect_close(actual.losses, expected.losses, 1e-4F);
@@ -83,25 +83,26 @@ TEST_P(BackendsAgree, OnLossesAndParameters) {
 }
 
 TEST_P(BackendsAgree, InBf16) {
-  const Graph graph = prepare_training_graph(forward(), {}, Precision::kBF16);
+  const graph::Graph graph = graph::prepare_training_graph(forward(), {}, graph::Precision::kBF16);
   expect_close(train(backend(), graph).losses, train(make_reference_backend(), graph).losses, 0.02F);
   // Every parameter and momentum too, so every gradient. bf16 rounds by up to 0.4 %, at every op, and the backends add
   // in different orders: a ReLU near its bend may fall on either side.
-  const NamedValues actual = trained(*compiled(backend(), graph));
-  const NamedValues expected = trained(*compiled(make_reference_backend(), graph));
-  EXPECT_EQ(farthest(actual, expected, 0.1), "");
+  const testing::NamedValues actual = testing::trained(*testing::compiled(backend(), graph));
+  const testing::NamedValues expected = testing::trained(*testing::compiled(make_reference_backend(), graph));
+  EXPECT_EQ(testing::farthest(actual, expected, 0.1), "");
 }
 
 TEST_P(BackendsAgree, WithAdam) {
-  const Graph graph = prepare_training_graph(forward(), {.optimizer = Optimizer::kAdamW});
+  const graph::Graph graph = graph::prepare_training_graph(forward(), {.optimizer = graph::Optimizer::kAdamW});
   expect_close(train(backend(), graph).losses, train(make_reference_backend(), graph).losses, 2e-3F);
 }
 
 // Recomputed activations are the kept ones, bit for bit, in the fast kernels too.
 TEST_P(BackendsAgree, RecomputingActivationsChangesNoBit) {
-  const Training kept = train(backend(), prepare_training_graph(forward(), {.recompute = Recompute::kNothing}));
-  for (const Recompute what : {Recompute::kCheap, Recompute::kChains}) {
-    const Training recomputed = train(backend(), prepare_training_graph(forward(), {.recompute = what}));
+  const Training kept =
+      train(backend(), graph::prepare_training_graph(forward(), {.recompute = graph::Recompute::kNothing}));
+  for (const graph::Recompute what : {graph::Recompute::kCheap, graph::Recompute::kChains}) {
+    const Training recomputed = train(backend(), graph::prepare_training_graph(forward(), {.recompute = what}));
     EXPECT_EQ(kept.losses, recomputed.losses);
     EXPECT_EQ(kept.persistent, recomputed.persistent);
   }
@@ -109,14 +110,15 @@ TEST_P(BackendsAgree, RecomputingActivationsChangesNoBit) {
 
 std::vector<AgreeingCase> networks_on(const std::string& backend) {
   std::vector<AgreeingCase> cases;
-  for (SmallNetwork& each : small_networks()) cases.push_back({backend, std::move(each)});
+  for (testing::SmallNetwork& each : testing::small_networks()) cases.push_back({backend, std::move(each)});
   return cases;
 }
 
 std::string network_of(const ::testing::TestParamInfo<AgreeingCase>& tested) { return tested.param.network.name; }
 
 INSTANTIATE_TEST_SUITE_P(Onednn, BackendsAgree, ::testing::ValuesIn(networks_on("onednn")), network_of);
-INSTANTIATE_TEST_SUITE_P(Cuda, BackendsAgree, ::testing::ValuesIn(cases_on_gpu(networks_on("cuda"))), network_of);
+INSTANTIATE_TEST_SUITE_P(Cuda, BackendsAgree, ::testing::ValuesIn(testing::cases_on_gpu(networks_on("cuda"))),
+                         network_of);
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::kernels

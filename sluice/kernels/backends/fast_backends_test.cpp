@@ -12,7 +12,7 @@
 #include "sluice/testing/op_cases/op_cases.hpp"
 #include "sluice/testing/training_run.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 constexpr std::uint64_t kOpSeed = 20240611;
@@ -34,7 +34,7 @@ void expect_close_to_reference(const std::vector<float>& actual, const std::vect
 
 struct BackendCase {
   std::string backend;
-  OpCase op_case;
+  testing::OpCase op_case;
 };
 
 std::ostream& operator<<(std::ostream& out, const BackendCase& tested) { return out << tested.op_case; }
@@ -46,19 +46,19 @@ class FastBackends : public ::testing::TestWithParam<BackendCase> {
   }
 
   std::unique_ptr<Backend> backend() const { return make_backend(GetParam().backend).value(); }
-  const Graph& logical() const { return GetParam().op_case.graph; }
+  const graph::Graph& logical() const { return GetParam().op_case.graph; }
 };
 
 TEST_P(FastBackends, MatchesReference) {
   SCOPED_TRACE(::testing::Message() << "seed " << kOpSeed);
-  const auto fast = compiled(backend(), logical());
-  const auto slow = compiled(make_reference_backend(), logical());
-  GraphRunner fast_runner(*fast);
-  GraphRunner slow_runner(*slow);
-  const NamedValues leaves = leaf_values(logical(), kOpSeed);
+  const auto fast = testing::compiled(backend(), logical());
+  const auto slow = testing::compiled(make_reference_backend(), logical());
+  testing::GraphRunner fast_runner(*fast);
+  testing::GraphRunner slow_runner(*slow);
+  const testing::NamedValues leaves = testing::leaf_values(logical(), kOpSeed);
   const StepContext context{.step = 3, .learning_rate = 0.1F};
-  const NamedValues actual = run_case(logical(), fast_runner, leaves, context);
-  const NamedValues expected = run_case(logical(), slow_runner, leaves, context);
+  const testing::NamedValues actual = testing::run_case(logical(), fast_runner, leaves, context);
+  const testing::NamedValues expected = testing::run_case(logical(), slow_runner, leaves, context);
   ASSERT_EQ(actual.size(), expected.size());
   for (const auto& [name, values] : expected) {
     SCOPED_TRACE(name);
@@ -67,15 +67,16 @@ TEST_P(FastBackends, MatchesReference) {
 }
 
 // The whole memory is first filled with `garbage`, so that what an op forgets to write shows.
-std::vector<std::byte> bits_after_run(CompiledGraph& graph, const NamedValues& leaves, Bytes shift, int garbage) {
-  GraphRunner runner(graph, shift);
+std::vector<std::byte> bits_after_run(CompiledGraph& graph, const testing::NamedValues& leaves, Bytes shift,
+                                      int garbage) {
+  testing::GraphRunner runner(graph, shift);
   const auto tensor_count = graph.graph().tensor_count();
-  for (TensorId id = 0; id < tensor_count; ++id) std::memset(runner.data(id), garbage, runner.bytes(id).size());
-  set_leaves(runner, leaves);
+  for (graph::TensorId id = 0; id < tensor_count; ++id) std::memset(runner.data(id), garbage, runner.bytes(id).size());
+  testing::set_leaves(runner, leaves);
   runner.run_step({.step = 3, .learning_rate = 0.1F});
   std::vector<std::byte> bits;
-  for (TensorId id = 0; id < tensor_count; ++id) {
-    if (graph.graph().tensor(id).role == Role::kWorkspace) continue;
+  for (graph::TensorId id = 0; id < tensor_count; ++id) {
+    if (graph.graph().tensor(id).role == graph::Role::kWorkspace) continue;
     bits.insert(bits.end(), runner.bytes(id).begin(), runner.bytes(id).end());
   }
   return bits;
@@ -83,14 +84,14 @@ std::vector<std::byte> bits_after_run(CompiledGraph& graph, const NamedValues& l
 
 TEST_P(FastBackends, GivesTheSameBitsAtAnyAddressAndOverAnyGarbage) {
   SCOPED_TRACE(::testing::Message() << "seed " << kOpSeed);
-  const NamedValues leaves = leaf_values(logical(), kOpSeed);
+  const testing::NamedValues leaves = testing::leaf_values(logical(), kOpSeed);
   for (const int threads : {1, 2}) {
     SCOPED_TRACE(threads);
-    const auto graph = compiled(backend(), logical(), threads);
+    const auto graph = testing::compiled(backend(), logical(), threads);
     const auto bits = bits_after_run(*graph, leaves, 0, 0);
     EXPECT_TRUE(bits == bits_after_run(*graph, leaves, 0, 0)) << "two equal runs differ";
     EXPECT_TRUE(bits == bits_after_run(*graph, leaves, 37 * 4 * kKiB, 0xFF)) << "another address differs";
-    const auto again = compiled(backend(), logical(), threads);
+    const auto again = testing::compiled(backend(), logical(), threads);
     EXPECT_TRUE(bits == bits_after_run(*again, leaves, 4 * kKiB, 0x7F)) << "compiled again, it differs";
   }
 }
@@ -107,20 +108,21 @@ AlignedBuffer copy_of(std::span<const std::byte> bytes) {
   return copy;
 }
 
-bool same_size(GraphRunner& runner, OpIndex op, const InPlace& pair) {
-  const Op& node = runner.graph().op(op);
+bool same_size(testing::GraphRunner& runner, graph::OpIndex op, const graph::InPlace& pair) {
+  const graph::Op& node = runner.graph().op(op);
   return runner.bytes(node.inputs[static_cast<std::size_t>(pair.input)]).size() ==
          runner.bytes(node.outputs[static_cast<std::size_t>(pair.output)]).size();
 }
 
 // With the processor that the kernels run on.
-std::shared_ptr<void> share(const GraphRunner& runner, const AlignedBuffer& buffer, std::size_t size) {
+std::shared_ptr<void> share(const testing::GraphRunner& runner, const AlignedBuffer& buffer, std::size_t size) {
   return runner.compiled().share({buffer.get(), size}).value();
 }
 
 // Bits of output `pair.output` of `op`, written over a copy of its input or to a place of its own.
-std::vector<std::byte> output_bits(GraphRunner& runner, OpIndex op, const InPlace& pair, bool in_place) {
-  const Op& node = runner.graph().op(op);
+std::vector<std::byte> output_bits(testing::GraphRunner& runner, graph::OpIndex op, const graph::InPlace& pair,
+                                   bool in_place) {
+  const graph::Op& node = runner.graph().op(op);
   const auto source = static_cast<std::size_t>(pair.input);
   const auto input_bytes = runner.bytes(node.inputs[source]);
   const auto output_size = runner.bytes(node.outputs[static_cast<std::size_t>(pair.output)]).size();
@@ -139,12 +141,12 @@ std::vector<std::byte> output_bits(GraphRunner& runner, OpIndex op, const InPlac
 
 TEST_P(FastBackends, GivesTheSameBitsInPlace) {
   SCOPED_TRACE(::testing::Message() << "seed " << kOpSeed);
-  const auto graph = compiled(backend(), logical());
-  GraphRunner runner(*graph);
-  set_leaves(runner, leaf_values(logical(), kOpSeed));
-  for (OpIndex op = 0; op < graph->graph().op_count(); ++op) {
+  const auto graph = testing::compiled(backend(), logical());
+  testing::GraphRunner runner(*graph);
+  testing::set_leaves(runner, testing::leaf_values(logical(), kOpSeed));
+  for (graph::OpIndex op = 0; op < graph->graph().op_count(); ++op) {
     SCOPED_TRACE(graph->graph().op(op).name);
-    for (const InPlace& pair : graph->graph().op(op).in_place) {
+    for (const graph::InPlace& pair : graph->graph().op(op).in_place) {
       if (!same_size(runner, op, pair)) continue;  // broadcasting: never merged
       EXPECT_TRUE(output_bits(runner, op, pair, true) == output_bits(runner, op, pair, false));
     }
@@ -152,10 +154,10 @@ TEST_P(FastBackends, GivesTheSameBitsInPlace) {
   }
 }
 
-std::vector<std::byte> outputs_of(GraphRunner& runner, OpIndex op) {
+std::vector<std::byte> outputs_of(testing::GraphRunner& runner, graph::OpIndex op) {
   std::vector<std::byte> bits;
-  for (const TensorId id : runner.graph().op(op).outputs) {
-    if (runner.graph().tensor(id).role == Role::kWorkspace) continue;
+  for (const graph::TensorId id : runner.graph().op(op).outputs) {
+    if (runner.graph().tensor(id).role == graph::Role::kWorkspace) continue;
     bits.insert(bits.end(), runner.bytes(id).begin(), runner.bytes(id).end());
   }
   return bits;
@@ -163,12 +165,12 @@ std::vector<std::byte> outputs_of(GraphRunner& runner, OpIndex op) {
 
 TEST_P(FastBackends, GivesTheSameBitsAgainWhereRepeatable) {
   SCOPED_TRACE(::testing::Message() << "seed " << kOpSeed);
-  const auto graph = compiled(backend(), logical());
-  GraphRunner runner(*graph);
-  set_leaves(runner, leaf_values(logical(), kOpSeed));
-  for (OpIndex op = 0; op < graph->graph().op_count(); ++op) {
+  const auto graph = testing::compiled(backend(), logical());
+  testing::GraphRunner runner(*graph);
+  testing::set_leaves(runner, testing::leaf_values(logical(), kOpSeed));
+  for (graph::OpIndex op = 0; op < graph->graph().op_count(); ++op) {
     runner.run_op(op, {.learning_rate = 0.1F});
-    if (!repeatable(graph->graph().op(op))) continue;
+    if (!graph::repeatable(graph->graph().op(op))) continue;
     const std::vector<std::byte> once = outputs_of(runner, op);
     runner.run_op(op, {.learning_rate = 0.1F});
     EXPECT_TRUE(outputs_of(runner, op) == once) << graph->graph().op(op).name;
@@ -176,11 +178,11 @@ TEST_P(FastBackends, GivesTheSameBitsAgainWhereRepeatable) {
 }
 
 TEST_P(FastBackends, PlainFormRoundTrips) {
-  const auto graph = compiled(backend(), logical());
-  GraphRunner runner(*graph);
-  for (const auto& [name, values] : leaf_values(logical(), kOpSeed)) {
-    const TensorId id = runner.find(name);
-    if (graph->graph().tensor(id).dtype != DType::kF32) continue;
+  const auto graph = testing::compiled(backend(), logical());
+  testing::GraphRunner runner(*graph);
+  for (const auto& [name, values] : testing::leaf_values(logical(), kOpSeed)) {
+    const graph::TensorId id = runner.find(name);
+    if (graph->graph().tensor(id).dtype != graph::DType::kF32) continue;
     runner.set_plain(id, values);
     EXPECT_EQ(runner.plain(id), values) << name;
   }
@@ -188,9 +190,9 @@ TEST_P(FastBackends, PlainFormRoundTrips) {
 
 TEST(GpuRefuses, EveryCaseThatItHasNoKernelFor) {
   SLUICE_SKIP_WITHOUT_GPU();
-  const std::vector<OpCase> cases = op_cases_not_of_gpu();
+  const std::vector<testing::OpCase> cases = testing::op_cases_not_of_gpu();
   ASSERT_FALSE(cases.empty());
-  for (const OpCase& each : cases) {
+  for (const testing::OpCase& each : cases) {
     const auto refused = make_cuda_backend()->compile(each.graph, 1);
     ASSERT_FALSE(refused.ok()) << each.name;
     EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported) << each.name;
@@ -200,14 +202,17 @@ TEST(GpuRefuses, EveryCaseThatItHasNoKernelFor) {
 
 std::vector<BackendCase> cases_of(const std::string& backend) {
   std::vector<BackendCase> cases;
-  for (OpCase& each : backend == "cuda" ? op_cases_of_gpu() : op_cases()) cases.push_back({backend, std::move(each)});
+  for (testing::OpCase& each : backend == "cuda" ? testing::op_cases_of_gpu() : testing::op_cases())
+    cases.push_back({backend, std::move(each)});
   return cases;
 }
 
-std::string name_of(const ::testing::TestParamInfo<BackendCase>& tested) { return test_name(tested.param.op_case); }
+std::string name_of(const ::testing::TestParamInfo<BackendCase>& tested) {
+  return testing::test_name(tested.param.op_case);
+}
 
 INSTANTIATE_TEST_SUITE_P(Onednn, FastBackends, ::testing::ValuesIn(cases_of("onednn")), name_of);
-INSTANTIATE_TEST_SUITE_P(Cuda, FastBackends, ::testing::ValuesIn(cases_on_gpu(cases_of("cuda"))), name_of);
+INSTANTIATE_TEST_SUITE_P(Cuda, FastBackends, ::testing::ValuesIn(testing::cases_on_gpu(cases_of("cuda"))), name_of);
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -12,7 +12,7 @@
 #include "sluice/base/processor_id.hpp"
 #include "sluice/kernels/backend.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 
 struct ProcessorKernels {
   int threads = 1;
@@ -21,7 +21,7 @@ struct ProcessorKernels {
 };
 
 // By ProcessorId, the main one first. kBadInput for an unknown backend; otherwise the errors of Backend::compile().
-Result<std::unique_ptr<CompiledGraph>> compile_for(const Graph& logical,
+Result<std::unique_ptr<CompiledGraph>> compile_for(const graph::Graph& logical,
                                                    const std::vector<ProcessorKernels>& processors);
 
-}  // namespace sluice
+}  // namespace sluice::kernels

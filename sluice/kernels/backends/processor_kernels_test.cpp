@@ -10,12 +10,12 @@
 #include "sluice/kernels/backends/backends.hpp"
 #include "sluice/models/model.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 using ::testing::HasSubstr;
 
-Graph small_step() { return build_training_model("resnet20", {.batch = 2}).value(); }
+graph::Graph small_step() { return models::build_training_model("resnet20", {.batch = 2}).value(); }
 
 TEST(ProcessorKernels, OneBackendMakesTheGraphThatItMakesAlone) {
   const auto alone = make_onednn_backend()->compile(small_step(), {1, 1}).value();
@@ -26,11 +26,11 @@ TEST(ProcessorKernels, OneBackendMakesTheGraphThatItMakesAlone) {
 TEST(ProcessorKernels, AnotherBackendSaysWhatItCannotRun) {
   const auto compiled = compile_for(small_step(), {{}, {}, {1, "reference"}}).value();
   int updates = 0;
-  for (const Op& op : compiled->graph().ops()) {
+  for (const graph::Op& op : compiled->graph().ops()) {
     const bool lacks = !op.no_kernel_on.empty();
     EXPECT_TRUE(!lacks || op.no_kernel_on == std::vector<ProcessorId>{2}) << op.name;
-    EXPECT_TRUE(lacks || op.kind != OpKind::kReorder) << "layouts are the main backend's own";
-    if (op.phase != Phase::kUpdate) continue;
+    EXPECT_TRUE(lacks || op.kind != graph::OpKind::kReorder) << "layouts are the main backend's own";
+    if (op.phase != graph::Phase::kUpdate) continue;
     EXPECT_FALSE(lacks) << op.name << ": element by element, in any layout";
     ++updates;
   }
@@ -39,14 +39,14 @@ TEST(ProcessorKernels, AnotherBackendSaysWhatItCannotRun) {
 
 TEST(ProcessorKernels, AnOpRunsByTheKernelOfItsProcessor) {
   const auto compiled = compile_for(small_step(), {{}, {1, "reference"}}).value();
-  const Graph& graph = compiled->graph();
-  const auto update = std::ranges::find(graph.ops(), OpKind::kSgdUpdate, &Op::kind);
-  const auto index = static_cast<OpIndex>(update - graph.ops().begin());
-  const auto elements = static_cast<std::size_t>(element_count(graph.tensor(update->inputs[0]).shape));
+  const graph::Graph& graph = compiled->graph();
+  const auto update = std::ranges::find(graph.ops(), graph::OpKind::kSgdUpdate, &graph::Op::kind);
+  const auto index = static_cast<graph::OpIndex>(update - graph.ops().begin());
+  const auto elements = static_cast<std::size_t>(graph::element_count(graph.tensor(update->inputs[0]).shape));
   const auto run_on = [&](ProcessorId processor) {
-    std::vector<OpChoice> choices(graph.ops().size());
+    std::vector<graph::OpChoice> choices(graph.ops().size());
     choices[static_cast<std::size_t>(index)].processor = processor;
-    const auto chosen = compiled->rescheduled(chosen_step(graph, choices));
+    const auto chosen = compiled->rescheduled(graph::chosen_step(graph, choices));
     std::vector<std::vector<float>> storage;
     for (std::size_t i = 0; i < 3; ++i) storage.emplace_back(elements, 0.3F + static_cast<float>(i));
     std::vector<void*> operands;
@@ -69,4 +69,4 @@ TEST(ProcessorKernels, UnknownBackendsAreNamed) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::kernels

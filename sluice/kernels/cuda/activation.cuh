@@ -5,18 +5,18 @@
 
 #include "sluice/graph/op.hpp"
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 
-__device__ inline float activate(Activation activation, float value) {
-  if (activation == Activation::kNone) return value;
+__device__ inline float activate(graph::Activation activation, float value) {
+  if (activation == graph::Activation::kNone) return value;
   if (value < 0) return 0;
-  return activation == Activation::kRelu6 && value > 6 ? 6.0F : value;
+  return activation == graph::Activation::kRelu6 && value > 6 ? 6.0F : value;
 }
 
 // Whether a gradient passes where `value` was activated.
-__device__ inline bool passes(Activation activation, float value) {
-  if (activation == Activation::kNone) return true;
-  return value > 0 && (activation == Activation::kRelu || value < 6);
+__device__ inline bool passes(graph::Activation activation, float value) {
+  if (activation == graph::Activation::kNone) return true;
+  return value > 0 && (activation == graph::Activation::kRelu || value < 6);
 }
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

@@ -6,7 +6,7 @@
 #include "sluice/kernels/cuda/launch.cuh"
 #include "sluice/kernels/cuda/operands.cuh"
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 namespace {
 
 constexpr std::int64_t kPartsAtOnce = 32;  // statistics that one launch merges
@@ -160,7 +160,7 @@ template <typename Packs>
 struct GradientOperands {
   Packs x, dy;
   Norms norms;
-  Activation activation;
+  graph::Activation activation;
 
   explicit GradientOperands(const CudaCall& call)
       : x(call.input(0)),
@@ -218,11 +218,11 @@ void batch_norm_backward_apply(const CudaCall& call) {
   apply_gradient(call, floats(call.input(4)), call.attributes().size);
 }
 
-Bytes sums_workspace(const Op&, const std::vector<Shape>& inputs, const std::vector<Shape>&) {
+Bytes sums_workspace(const graph::Op&, const std::vector<graph::Shape>& inputs, const std::vector<graph::Shape>&) {
   return sum_channels_workspace<2>(Images(inputs.at(0)));
 }
 
-Bytes merge_workspace(const Op&, const std::vector<Shape>& inputs, const std::vector<Shape>&) {
+Bytes merge_workspace(const graph::Op&, const std::vector<graph::Shape>& inputs, const std::vector<graph::Shape>&) {
   return kMergeSums * inputs.at(0)[1] * static_cast<Bytes>(sizeof(double));
 }
 
@@ -230,14 +230,14 @@ Bytes merge_workspace(const Op&, const std::vector<Shape>& inputs, const std::ve
 
 KernelEntries batch_norm_kernels() {
   return {
-      {OpKind::kBatchNorm, batch_norm, sums_workspace},
-      {OpKind::kBatchNormApply, batch_norm_apply},
-      {OpKind::kBatchNormStatistics, batch_norm_statistics, sums_workspace},
-      {OpKind::kBatchNormMerge, batch_norm_merge, merge_workspace},
-      {OpKind::kBatchNormBackward, batch_norm_backward, sums_workspace},
-      {OpKind::kBatchNormBackwardSums, batch_norm_backward_sums, sums_workspace},
-      {OpKind::kBatchNormBackwardApply, batch_norm_backward_apply},
+      {graph::OpKind::kBatchNorm, batch_norm, sums_workspace},
+      {graph::OpKind::kBatchNormApply, batch_norm_apply},
+      {graph::OpKind::kBatchNormStatistics, batch_norm_statistics, sums_workspace},
+      {graph::OpKind::kBatchNormMerge, batch_norm_merge, merge_workspace},
+      {graph::OpKind::kBatchNormBackward, batch_norm_backward, sums_workspace},
+      {graph::OpKind::kBatchNormBackwardSums, batch_norm_backward_sums, sums_workspace},
+      {graph::OpKind::kBatchNormBackwardApply, batch_norm_backward_apply},
   };
 }
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

@@ -10,7 +10,7 @@
 #include "sluice/gpu/check_cuda.hpp"
 #include "sluice/kernels/cuda/sums.cuh"
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 
 inline constexpr std::int64_t kMostBlocks = 1 << 20;
 
@@ -25,8 +25,8 @@ class Block {
   }
 
   // term(k) of k in [0, length), summed in an order that depends on `length` alone.
-  template <int N, typename Term>
-  __device__ Sums<N> sums(std::int64_t length, const Term& term) {
+  template <int N, typename planners::Term>
+  __device__ Sums<N> sums(std::int64_t length, const planners::Term& term) {
     return sums_of_threads<N>([&](int thread) {
       Sums<N> mine;
 #pragma unroll 4
@@ -38,8 +38,8 @@ class Block {
     });
   }
 
-  template <typename Term>
-  __device__ float sum(std::int64_t length, const Term& term) {
+  template <typename planners::Term>
+  __device__ float sum(std::int64_t length, const planners::Term& term) {
     return sums<1>(length,
                    [&](std::int64_t k) {
                      Sums<1> one;
@@ -50,8 +50,8 @@ class Block {
   }
 
   // The largest term(k); -infinity where there is none.
-  template <typename Term>
-  __device__ float largest(std::int64_t length, const Term& term) {
+  template <typename planners::Term>
+  __device__ float largest(std::int64_t length, const planners::Term& term) {
     Sums<1> mine{{-INFINITY}};
 #pragma unroll 4
     for (std::int64_t k = threadIdx.x; k < length; k += kThreads) mine.of[0] = fmaxf(mine.of[0], term(k));
@@ -109,7 +109,7 @@ void for_each_element(cudaStream_t stream, std::int64_t count, const Visit& visi
   if (count <= 0) return;
   const auto blocks = static_cast<unsigned>(std::min((count + kThreads - 1) / kThreads, kMostBlocks));
   elements_kernel<<<blocks, kThreads, 0, stream>>>(count, visit);
-  check_launch();
+  gpu::check_launch();
 }
 
 // body(row, block) for every row, each by one block.
@@ -117,7 +117,7 @@ template <typename Body>
 void for_each_row(cudaStream_t stream, std::int64_t rows, const Body& body) {
   if (rows <= 0) return;
   rows_kernel<<<static_cast<unsigned>(std::min(rows, kMostBlocks)), kThreads, 0, stream>>>(rows, body);
-  check_launch();
+  gpu::check_launch();
 }
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

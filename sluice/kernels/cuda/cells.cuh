@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 
 class Cells {
  public:
@@ -36,4 +36,4 @@ class Cells {
   bool bf16_ = false;
 };
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

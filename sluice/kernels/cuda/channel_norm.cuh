@@ -8,7 +8,7 @@
 #include "sluice/kernels/cuda/activation.cuh"
 #include "sluice/kernels/cuda/channels.cuh"
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 
 // The norm of one channel. It leaves the compiler nothing to fuse, so every kernel rounds alike: what is made again
 // later is the same bits, and a gradient passes exactly where the forward pass did.
@@ -35,9 +35,9 @@ struct Norms {
 struct Bounds {
   float low, high;
 
-  explicit Bounds(Activation activation)
-      : low(activation == Activation::kNone ? -INFINITY : 0.0F),
-        high(activation == Activation::kRelu6 ? 6.0F : INFINITY) {}
+  explicit Bounds(graph::Activation activation)
+      : low(activation == graph::Activation::kNone ? -INFINITY : 0.0F),
+        high(activation == graph::Activation::kRelu6 ? 6.0F : INFINITY) {}
 
   __device__ float of(float value) const {
     const float above = value < low ? low : value;
@@ -102,7 +102,7 @@ struct GradientChannel {
 
   ChannelNorm norm;
   Packs x, dy;
-  Activation activation;
+  graph::Activation activation;
 
   __device__ Loaded load(std::int64_t i) const { return {x.read(i), dy.read(i)}; }
   __device__ Element element(float of_x, float of_dy) const {
@@ -140,4 +140,4 @@ struct ApplyGradientChannel {
   }
 };
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

@@ -17,15 +17,15 @@
 #include "sluice/kernels/cuda/launch.cuh"
 #include "sluice/kernels/cuda/operands.cuh"
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 
 struct Images {
   std::int64_t samples, channels, pixels;
 
-  explicit Images(const Shape& shape)
+  explicit Images(const graph::Shape& shape)
       : samples(shape[0]),
         channels(shape[1]),
-        pixels(element_count(shape) / std::max<std::int64_t>(shape[0] * shape[1], 1)) {}
+        pixels(graph::element_count(shape) / std::max<std::int64_t>(shape[0] * shape[1], 1)) {}
 
   std::int64_t in_channel() const { return samples * pixels; }
 };
@@ -267,4 +267,4 @@ void for_each_in_channels(cudaStream_t stream, const Images& images, const OfCha
   });
 }
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

@@ -3,7 +3,7 @@
 
 #include "sluice/kernels/cuda/launch.cuh"
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 
 // Into how many parts the rows are cut.
 inline std::int64_t parts_of_rows(std::int64_t rows, std::int64_t columns) {
@@ -37,4 +37,4 @@ void sum_columns(cudaStream_t stream, std::int64_t rows, std::int64_t columns, v
   });
 }
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

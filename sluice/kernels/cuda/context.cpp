@@ -2,7 +2,7 @@
 
 #include <mutex>
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 
 Result<std::shared_ptr<Context>> Context::get() {
   static std::mutex mutex;
@@ -19,7 +19,7 @@ Result<std::shared_ptr<Context>> Context::get() {
   std::shared_ptr<Context> context(new Context);
   try {
     context->create();
-  } catch (const CudaFailure& failure) {
+  } catch (const gpu::CudaFailure& failure) {
     return Error{ErrorCode::kUnsupported, std::string("the GPU cannot be used: ") + failure.what()};
   }
   *made = context;
@@ -45,4 +45,4 @@ void Context::send_step() const {
         "sending a step's figures");
 }
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

@@ -19,13 +19,16 @@
 #include "sluice/kernels/cuda/cuda_kernels.hpp"
 #include "sluice/kernels/cuda/tuning.hpp"
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
+
+using gpu::check;
 
 inline void check(cudnnStatus_t status, const char* what) {
-  if (status != CUDNN_STATUS_SUCCESS) throw CudaFailure(std::string(what) + ": " + cudnnGetErrorString(status));
+  if (status != CUDNN_STATUS_SUCCESS) throw gpu::CudaFailure(std::string(what) + ": " + cudnnGetErrorString(status));
 }
 inline void check(cublasStatus_t status, const char* what) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw CudaFailure(std::string(what) + ": " + cublaslt().status_string(status));
+  if (status != CUBLAS_STATUS_SUCCESS)
+    throw gpu::CudaFailure(std::string(what) + ": " + cublaslt().status_string(status));
 }
 
 class ConvolutionMethod;
@@ -64,4 +67,4 @@ class Context {
   std::unique_ptr<TunedOrders> tuned_;
 };
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

@@ -6,19 +6,19 @@
 
 #include "sluice/gpu/check_cuda.hpp"
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 namespace {
 
 template <typename Function>
 void find(void* library, const char* name, Function& function) {
   function = reinterpret_cast<Function>(dlsym(library, name));
-  if (function == nullptr) throw CudaFailure(std::string("cuBLASLt lacks a function: ") + dlerror());
+  if (function == nullptr) throw gpu::CudaFailure(std::string("cuBLASLt lacks a function: ") + dlerror());
 }
 
 CublasLt open_cublaslt() {
   const std::string name = "libcublasLt.so." + std::to_string(CUBLAS_VER_MAJOR);  // the version of the header
   void* library = dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL);
-  if (library == nullptr) throw CudaFailure(std::string("cuBLASLt cannot be opened: ") + dlerror());
+  if (library == nullptr) throw gpu::CudaFailure(std::string("cuBLASLt cannot be opened: ") + dlerror());
   CublasLt functions;
   find(library, "cublasLtCreate", functions.create);
   find(library, "cublasLtGetStatusString", functions.status_string);
@@ -43,4 +43,4 @@ const CublasLt& cublaslt() {
   return functions;
 }
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

@@ -3,12 +3,12 @@
 // Why not linked: it is 540 MB, and its relocation alone gave every command of a build with CUDA 200 MiB of resident
 // memory and 80 ms at its start, those that never see a GPU too.
 //
-// Threads: any. Errors: cublaslt() throws CudaFailure with what the loader says.
+// Threads: any. Errors: cublaslt() throws gpu::CudaFailure with what the loader says.
 #pragma once
 
 #include <cublasLt.h>
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 
 struct CublasLt {
   decltype(&cublasLtCreate) create = nullptr;
@@ -28,4 +28,4 @@ struct CublasLt {
 
 const CublasLt& cublaslt();
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

@@ -2,7 +2,7 @@
 
 #include "sluice/kernels/cuda/cuda_graph.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 class CudaBackend : public Backend {
@@ -10,12 +10,13 @@ class CudaBackend : public Backend {
   using Backend::compile;
   std::string name() const override { return "cuda"; }
 
-  Result<std::unique_ptr<CompiledGraph>> compile(const Graph& logical, const std::vector<int>& /*threads*/) override {
+  Result<std::unique_ptr<CompiledGraph>> compile(const graph::Graph& logical,
+                                                 const std::vector<int>& /*threads*/) override {
     SLUICE_ASSIGN(std::shared_ptr<cuda::Context> context, cuda::Context::get());
     try {
       cuda::LoweredGraph lowered = cuda::lower(*context, logical);
       return std::unique_ptr<CompiledGraph>(std::make_unique<cuda::CudaGraph>(std::move(context), std::move(lowered)));
-    } catch (const cuda::CudaFailure& failure) {
+    } catch (const gpu::CudaFailure& failure) {
       return Error{ErrorCode::kUnsupported,
                    "the GPU has no kernel for an op of " + logical.name + ": " + failure.what()};
     }
@@ -26,4 +27,4 @@ class CudaBackend : public Backend {
 
 std::unique_ptr<Backend> make_cuda_backend() { return std::make_unique<CudaBackend>(); }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -5,8 +5,8 @@
 
 #include "sluice/kernels/backend.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 
 std::unique_ptr<Backend> make_cuda_backend();
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -5,10 +5,10 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/kernels/bf16.hpp"
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 namespace {
 
-Error failed(const std::string& what, const CudaFailure& failure) {
+Error failed(const std::string& what, const gpu::CudaFailure& failure) {
   return {ErrorCode::kIo, what + ": " + failure.what()};
 }
 
@@ -21,17 +21,17 @@ CudaGraph::~CudaGraph() {
   for (const Staging& each : staging_) cudaFreeHost(each.data);
 }
 
-Status CudaGraph::run(OpIndex op, std::span<void* const> operands, const StepContext& context) {
-  const Op& node = lowered_.graph.op(op);
+Status CudaGraph::run(graph::OpIndex op, std::span<void* const> operands, const StepContext& context) {
+  const graph::Op& node = lowered_.graph.op(op);
   try {
     fetched_from_ = nullptr;
     context_->step_on_host() = {context.step, context.seed, static_cast<float>(context.learning_rate)};
-    if (node.kind == OpKind::kInput) SLUICE_RETURN_IF_ERROR(fill_input(context));
+    if (node.kind == graph::OpKind::kInput) SLUICE_RETURN_IF_ERROR(fill_input(context));
     begin_step();
     enqueue(op, operands);
     check(cudaStreamSynchronize(context_->stream()), "waiting for the op");
     return {};
-  } catch (const CudaFailure& failure) {
+  } catch (const gpu::CudaFailure& failure) {
     return failed("the GPU failed in op " + node.name, failure);
   }
 }
@@ -52,14 +52,14 @@ Status CudaGraph::fetch(const StepContext& context) {
   return {};
 }
 
-const Op* CudaGraph::input_op() const {
+const graph::Op* CudaGraph::input_op() const {
   const auto& ops = lowered_.graph.ops();
-  const auto found = std::ranges::find(ops, OpKind::kInput, &Op::kind);
+  const auto found = std::ranges::find(ops, graph::OpKind::kInput, &graph::Op::kind);
   return found == ops.end() ? nullptr : &*found;
 }
 
 Status CudaGraph::make_staging() {
-  for (const TensorId id : input_op()->outputs) {
+  for (const graph::TensorId id : input_op()->outputs) {
     Staging staging{nullptr, static_cast<std::size_t>(lowered_.graph.tensor(id).bytes)};
     if (cudaHostAlloc(reinterpret_cast<void**>(&staging.data), staging.bytes, cudaHostAllocDefault) != cudaSuccess) {
       return Error{ErrorCode::kOutOfSpace,
@@ -79,10 +79,10 @@ Status CudaGraph::fill_input(const StepContext& context) {
   return context.input->fill(context.step, tensors);
 }
 
-void CudaGraph::enqueue(OpIndex index, std::span<void* const> operands) const {
+void CudaGraph::enqueue(graph::OpIndex index, std::span<void* const> operands) const {
   const LoweredOp& op = lowered_.ops[as_index(index)];
   const OpRequest& request = op.request;
-  if (request.op.kind == OpKind::kInput) {
+  if (request.op.kind == graph::OpKind::kInput) {
     for (std::size_t i = 0; i < staging_.size(); ++i) {
       check(cudaMemcpyAsync(operands[i], staging_[i].data, staging_[i].bytes, cudaMemcpyDefault, context_->stream()),
             "sending a step's input");
@@ -104,12 +104,12 @@ void CudaGraph::enqueue(OpIndex index, std::span<void* const> operands) const {
   op.ways.at(op.way)->run(call);
 }
 
-std::unique_ptr<CompiledGraph> CudaGraph::rescheduled(const Rescheduled& step) const {
+std::unique_ptr<CompiledGraph> CudaGraph::rescheduled(const graph::Rescheduled& step) const {
   return std::make_unique<CudaGraph>(context_, reschedule(*context_, lowered_, step));
 }
 
-void CudaGraph::to_plain(TensorId id, const void* stored, std::span<float> plain) {
-  if (lowered_.graph.tensor(id).dtype == DType::kBF16) {
+void CudaGraph::to_plain(graph::TensorId id, const void* stored, std::span<float> plain) {
+  if (lowered_.graph.tensor(id).dtype == graph::DType::kBF16) {
     const auto* from = static_cast<const BFloat16*>(stored);
     std::transform(from, from + plain.size(), plain.begin(), [](BFloat16 value) { return to_float(value); });
   } else {
@@ -117,8 +117,8 @@ void CudaGraph::to_plain(TensorId id, const void* stored, std::span<float> plain
   }
 }
 
-void CudaGraph::from_plain(TensorId id, std::span<const float> plain, void* stored) {
-  if (lowered_.graph.tensor(id).dtype == DType::kBF16) {
+void CudaGraph::from_plain(graph::TensorId id, std::span<const float> plain, void* stored) {
+  if (lowered_.graph.tensor(id).dtype == graph::DType::kBF16) {
     std::transform(plain.begin(), plain.end(), static_cast<BFloat16*>(stored), to_bf16);
   } else {
     std::copy_n(plain.data(), plain.size(), static_cast<float*>(stored));
@@ -133,4 +133,4 @@ Result<std::shared_ptr<void>> CudaGraph::share(std::span<std::byte> host_memory)
   return std::shared_ptr<void>(host_memory.data(), [](void* memory) { cudaHostUnregister(memory); });
 }
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

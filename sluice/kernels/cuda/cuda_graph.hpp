@@ -10,18 +10,18 @@
 #include "sluice/kernels/backend.hpp"
 #include "sluice/kernels/cuda/lowering.hpp"
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 
 class CudaGraph : public CompiledGraph {
  public:
   CudaGraph(std::shared_ptr<Context> context, LoweredGraph lowered);
   ~CudaGraph() override;
 
-  const Graph& graph() const override { return lowered_.graph; }
-  Status run(OpIndex op, std::span<void* const> operands, const StepContext& context) override;
-  std::unique_ptr<CompiledGraph> rescheduled(const Rescheduled& step) const override;
-  void to_plain(TensorId tensor, const void* stored, std::span<float> plain) override;
-  void from_plain(TensorId tensor, std::span<const float> plain, void* stored) override;
+  const graph::Graph& graph() const override { return lowered_.graph; }
+  Status run(graph::OpIndex op, std::span<void* const> operands, const StepContext& context) override;
+  std::unique_ptr<CompiledGraph> rescheduled(const graph::Rescheduled& step) const override;
+  void to_plain(graph::TensorId tensor, const void* stored, std::span<float> plain) override;
+  void from_plain(graph::TensorId tensor, std::span<const float> plain, void* stored) override;
   Result<std::shared_ptr<void>> share(std::span<std::byte> host_memory) override;
 
   const Context& context() const { return *context_; }
@@ -33,10 +33,10 @@ class CudaGraph : public CompiledGraph {
   Status fetch(const StepContext& context);
   // What fetch() has filled is not to be used: its source may be gone, and another one at its address.
   void forget_fetched() { fetched_from_ = nullptr; }
-  // Puts the figures' copy on the stream. Throws CudaFailure.
+  // Puts the figures' copy on the stream. Throws gpu::CudaFailure.
   void begin_step() const { context_->send_step(); }
-  // Puts the op on the stream. Throws CudaFailure.
-  void enqueue(OpIndex op, std::span<void* const> operands) const;
+  // Puts the op on the stream. Throws gpu::CudaFailure.
+  void enqueue(graph::OpIndex op, std::span<void* const> operands) const;
 
  private:
   struct Staging {  // of one output of the input op
@@ -46,7 +46,7 @@ class CudaGraph : public CompiledGraph {
 
   Status fill_input(const StepContext& context);
   Status make_staging();
-  const Op* input_op() const;
+  const graph::Op* input_op() const;
 
   std::shared_ptr<Context> context_;
   LoweredGraph lowered_;
@@ -55,4 +55,4 @@ class CudaGraph : public CompiledGraph {
   const InputSource* fetched_from_ = nullptr;
 };
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

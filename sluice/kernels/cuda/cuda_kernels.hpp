@@ -13,7 +13,7 @@
 
 #include "sluice/graph/graph.hpp"
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 
 // What a step tells its kernels, in device memory: the same launches serve every step.
 struct StepOnDevice {
@@ -24,33 +24,34 @@ struct StepOnDevice {
 
 struct Operand {
   void* data = nullptr;
-  DType dtype = DType::kF32;
-  const Shape* shape = nullptr;  // as the op sees it, which a view may have changed
+  graph::DType dtype = graph::DType::kF32;
+  const graph::Shape* shape = nullptr;  // as the op sees it, which a view may have changed
 
-  bool bf16() const { return dtype == DType::kBF16; }
-  std::int64_t elements() const { return element_count(*shape); }
+  bool bf16() const { return dtype == graph::DType::kBF16; }
+  std::int64_t elements() const { return graph::element_count(*shape); }
 };
 
 // One op about to run. The workspace, if the op asked for one, is not among the outputs.
 struct CudaCall {
-  const Op& op;
+  const graph::Op& op;
   const std::vector<Operand>& inputs;
   const std::vector<Operand>& outputs;
   void* workspace = nullptr;
   cudaStream_t stream = nullptr;
   const StepOnDevice* step = nullptr;  // in device memory
 
-  const Attributes& attributes() const { return op.attributes; }
+  const graph::Attributes& attributes() const { return op.attributes; }
   const Operand& input(std::size_t i) const { return inputs.at(i); }
   const Operand& output(std::size_t i) const { return outputs.at(i); }
 };
 
 using CudaKernel = void (*)(const CudaCall&);
 // Scratch bytes that an op of these operand shapes needs (inputs, then outputs).
-using WorkspaceOf = Bytes (*)(const Op&, const std::vector<Shape>& inputs, const std::vector<Shape>& outputs);
+using WorkspaceOf = Bytes (*)(const graph::Op&, const std::vector<graph::Shape>& inputs,
+                              const std::vector<graph::Shape>& outputs);
 
 struct KernelEntry {
-  OpKind kind;
+  graph::OpKind kind;
   CudaKernel run;
   WorkspaceOf workspace = nullptr;
 };
@@ -67,4 +68,4 @@ KernelEntries pooling_kernels();
 KernelEntries loss_kernels();
 KernelEntries sequence_kernels();
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

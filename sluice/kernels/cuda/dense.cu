@@ -6,17 +6,17 @@
 #include "sluice/kernels/cuda/prepared_op.hpp"
 #include "sluice/kernels/cuda/product.hpp"
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 namespace {
 
 // Which part of the layer an op computes: `count` output features from `begin`, of `total`.
 struct DenseSpace {
   std::int64_t rows = 0, in = 0, total = 0, begin = 0, count = 0;
 
-  DenseSpace(const Attributes& attributes, const Shape& x, const Shape& w, const Shape& y)
-      : rows(element_count(x) / w[1]),
+  DenseSpace(const graph::Attributes& attributes, const graph::Shape& x, const graph::Shape& w, const graph::Shape& y)
+      : rows(graph::element_count(x) / w[1]),
         in(w[1]),
-        total(element_count(y) / rows),
+        total(graph::element_count(y) / rows),
         begin(attributes.out_begin),
         count(w[0]) {}
 
@@ -55,8 +55,8 @@ class Dense : public PreparedOp {
   Dense(const Context& context, const OpRequest& request, Bytes scratch)
       : space_(request.op.attributes, request.inputs[0], request.inputs[1], request.outputs[0]),
         has_bias_(request.inputs.size() - (request.op.attributes.partial ? 1 : 0) == 3),
-        adds_bias_in_product_(has_bias_ && request.output_types[0] == DType::kF32 &&
-                              request.input_types[0] == DType::kF32),
+        adds_bias_in_product_(has_bias_ && request.output_types[0] == graph::DType::kF32 &&
+                              request.input_types[0] == graph::DType::kF32),
         product_(context,
                  {.rows = space_.rows,
                   .columns = space_.count,
@@ -173,15 +173,15 @@ Ways ways_of(const Context& context, const OpRequest& request) {
 
 Ways prepare_dense(const Context& context, const OpRequest& request) {
   switch (request.op.kind) {
-    case OpKind::kDense:
+    case graph::OpKind::kDense:
       return ways_of<Dense>(context, request);
-    case OpKind::kDenseBackwardData:
+    case graph::OpKind::kDenseBackwardData:
       return ways_of<DenseBackwardData>(context, request);
-    case OpKind::kDenseBackwardWeights:
+    case graph::OpKind::kDenseBackwardWeights:
       return ways_of<DenseBackwardWeights>(context, request);
     default:
       return {};
   }
 }
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

@@ -8,7 +8,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 
 class Divisor {
  public:
@@ -36,4 +36,4 @@ class Divisor {
   std::uint32_t multiplier_ = 0;
 };
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

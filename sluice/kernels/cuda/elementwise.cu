@@ -9,11 +9,11 @@
 #include "sluice/kernels/cuda/strided.cuh"
 #include "sluice/kernels/dropout.hpp"
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 namespace {
 
 void relu(const CudaCall& call) {
-  map(call, [] __device__(float x) { return activate(Activation::kRelu, x); });
+  map(call, [] __device__(float x) { return activate(graph::Activation::kRelu, x); });
 }
 
 void relu_backward(const CudaCall& call) {
@@ -21,37 +21,37 @@ void relu_backward(const CudaCall& call) {
 }
 
 void add(const CudaCall& call) {
-  const Activation activation = call.attributes().activation;
+  const graph::Activation activation = call.attributes().activation;
   map_pairs(call, [=] __device__(float a, float b) { return activate(activation, a + b); });
 }
 
-__device__ float combine(BinaryFunction function, float a, float b) {
+__device__ float combine(graph::BinaryFunction function, float a, float b) {
   switch (function) {
-    case BinaryFunction::kAdd:
+    case graph::BinaryFunction::kAdd:
       return a + b;
-    case BinaryFunction::kSubtract:
+    case graph::BinaryFunction::kSubtract:
       return a - b;
-    case BinaryFunction::kMultiply:
+    case graph::BinaryFunction::kMultiply:
       return a * b;
-    case BinaryFunction::kDivide:
+    case graph::BinaryFunction::kDivide:
       return a / b;
-    case BinaryFunction::kMaximum:
+    case graph::BinaryFunction::kMaximum:
       return a > b || a != a ? a : b;
-    case BinaryFunction::kMinimum:
+    case graph::BinaryFunction::kMinimum:
       return a < b || a != a ? a : b;
-    case BinaryFunction::kPower:
+    case graph::BinaryFunction::kPower:
       return powf(a, b);
-    case BinaryFunction::kModulo: {
+    case graph::BinaryFunction::kModulo: {
       const float rest = fmodf(a, b);
       return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
     }
-    case BinaryFunction::kRemainder:
+    case graph::BinaryFunction::kRemainder:
       return fmodf(a, b);
-    case BinaryFunction::kEqual:
+    case graph::BinaryFunction::kEqual:
       return a == b ? 1 : 0;
-    case BinaryFunction::kLess:
+    case graph::BinaryFunction::kLess:
       return a < b ? 1 : 0;
-    case BinaryFunction::kLessOrEqual:
+    case graph::BinaryFunction::kLessOrEqual:
       return a <= b ? 1 : 0;
   }
   return 0;
@@ -59,8 +59,8 @@ __device__ float combine(BinaryFunction function, float a, float b) {
 
 // An operand that y overwrites has y's shape: each thread reads the one element of it that it then writes.
 void binary(const CudaCall& call) {
-  const BinaryFunction function = call.attributes().binary;
-  const Shape& shape = *call.output(0).shape;
+  const graph::BinaryFunction function = call.attributes().binary;
+  const graph::Shape& shape = *call.output(0).shape;
   if (*call.input(0).shape == shape && *call.input(1).shape == shape) {
     map_pairs(call, [=] __device__(float a, float b) { return combine(function, a, b); });
     return;
@@ -75,7 +75,7 @@ void binary(const CudaCall& call) {
 }
 
 void select(const CudaCall& call) {
-  const Shape& shape = *call.output(0).shape;
+  const graph::Shape& shape = *call.output(0).shape;
   const Cells condition = cells(call.input(0));
   const Cells a = cells(call.input(1));
   const Cells b = cells(call.input(2));
@@ -118,7 +118,7 @@ void dropout(const CudaCall& call) {
 }
 
 void cast(const CudaCall& call) {
-  if (call.input(0).dtype == DType::kI32) {
+  if (call.input(0).dtype == graph::DType::kI32) {
     const auto* const x = static_cast<const std::int32_t*>(call.input(0).data);
     const Cells y = cells(call.output(0));
     for_each_element(call.stream, call.output(0).elements(),
@@ -141,9 +141,9 @@ struct Reduction {
   Strided sum;   // where in x a sum's first term lies
   Strided term;  // where its terms lie, from there
 
-  Reduction(const Shape& x, const Shape& y)
-      : sums(element_count(y)),
-        length(sums == 0 ? 0 : element_count(x) / sums),
+  Reduction(const graph::Shape& x, const graph::Shape& y)
+      : sums(graph::element_count(y)),
+        length(sums == 0 ? 0 : graph::element_count(x) / sums),
         sum(y, strides_of(x)),
         term(summed_extents(x, y), strides_of(x)) {}
 
@@ -154,15 +154,16 @@ struct Reduction {
   bool by_blocks() const { return term.last_run() > 1 && length >= 2 * kWarp; }
 
  private:
-  static Shape summed_extents(const Shape& x, const Shape& y) {
-    Shape extents = x;
+  static graph::Shape summed_extents(const graph::Shape& x, const graph::Shape& y) {
+    graph::Shape extents = x;
     for (std::size_t d = 0; d < x.size(); ++d)
       if (x[d] == y[d]) extents[d] = 1;
     return extents;
   }
 };
 
-Bytes reduce_workspace(const Op& /*op*/, const std::vector<Shape>& inputs, const std::vector<Shape>& outputs) {
+Bytes reduce_workspace(const graph::Op& /*op*/, const std::vector<graph::Shape>& inputs,
+                       const std::vector<graph::Shape>& outputs) {
   const Reduction reduction(inputs.at(0), outputs.at(0));
   if (reduction.by_blocks()) return sum_rows_workspace<1>(reduction.sums, reduction.length);
   return sum_columns_workspace(reduction.length, reduction.sums);
@@ -184,8 +185,8 @@ void largest(const CudaCall& call, const Reduction& reduction) {
 
 void reduce(const CudaCall& call) {
   const Reduction reduction(*call.input(0).shape, *call.output(0).shape);
-  if (call.attributes().reduce == ReduceFunction::kMaximum) return largest(call, reduction);
-  const bool mean = call.attributes().reduce == ReduceFunction::kMean;
+  if (call.attributes().reduce == graph::ReduceFunction::kMaximum) return largest(call, reduction);
+  const bool mean = call.attributes().reduce == graph::ReduceFunction::kMean;
   const float divisor = mean ? static_cast<float>(reduction.length) : 1.0F;
   const Cells x = cells(call.input(0));
   const Cells y = cells(call.output(0));
@@ -206,18 +207,18 @@ void reduce(const CudaCall& call) {
 
 KernelEntries elementwise_kernels() {
   return {
-      {OpKind::kRelu, relu},
-      {OpKind::kReluBackward, relu_backward},
-      {OpKind::kAdd, add},
-      {OpKind::kBinary, binary},
-      {OpKind::kSelect, select},
-      {OpKind::kBroadcast, broadcast},
-      {OpKind::kReduce, reduce, reduce_workspace},
-      {OpKind::kDropout, dropout},
-      {OpKind::kCast, cast},
-      {OpKind::kReshape, copy},
-      {OpKind::kReorder, copy},
+      {graph::OpKind::kRelu, relu},
+      {graph::OpKind::kReluBackward, relu_backward},
+      {graph::OpKind::kAdd, add},
+      {graph::OpKind::kBinary, binary},
+      {graph::OpKind::kSelect, select},
+      {graph::OpKind::kBroadcast, broadcast},
+      {graph::OpKind::kReduce, reduce, reduce_workspace},
+      {graph::OpKind::kDropout, dropout},
+      {graph::OpKind::kCast, cast},
+      {graph::OpKind::kReshape, copy},
+      {graph::OpKind::kReorder, copy},
   };
 }
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

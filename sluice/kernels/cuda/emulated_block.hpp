@@ -15,7 +15,7 @@
 #include "sluice/gpu/emulated/stream.hpp"
 #include "sluice/kernels/cuda/sums.cuh"
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 
 class Block {
  public:
@@ -95,7 +95,7 @@ void for_each_element(cudaStream_t stream, std::int64_t count, const Visit& visi
   static_assert(kCanBeLaunched<Visit>);
   if (count <= 0) return;
   stream->put([count, visit] { visit_out_of_order(count, visit); });
-  check_launch();
+  gpu::check_launch();
 }
 
 template <typename Body>
@@ -106,7 +106,7 @@ void for_each_row(cudaStream_t stream, std::int64_t rows, const Body& body) {
     Block block;
     visit_out_of_order(rows, [&](std::int64_t row) { body(row, block); });
   });
-  check_launch();
+  gpu::check_launch();
 }
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

@@ -27,7 +27,7 @@ struct cublasLtMatmulPreferenceOpaque {
 
 // NOLINTEND(readability-identifier-naming)
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 namespace {
 
 constexpr std::size_t kProductWorkspace = 1024;  // which a product only spoils
@@ -108,9 +108,9 @@ const CublasLt& cublaslt() {
   return functions;
 }
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda
 
-using sluice::cuda::give;
+using sluice::kernels::cuda::give;
 
 // NOLINTBEGIN(readability-identifier-naming): cuBLASLt's names.
 
@@ -195,11 +195,11 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t /*handle*/, cubla
                                               cublasLtMatmulPreference_t preference, int /*wanted*/,
                                               cublasLtMatmulHeuristicResult_t* results, int* found) {
   *found = 0;
-  if (!sluice::cuda::fit(*description, *a, *b, *d)) return CUBLAS_STATUS_INVALID_VALUE;
+  if (!sluice::kernels::cuda::fit(*description, *a, *b, *d)) return CUBLAS_STATUS_INVALID_VALUE;
   *results = {};
   std::memcpy(results->algo.alignments, preference->alignments, sizeof results->algo.alignments);
-  if (preference->workspace >= sluice::cuda::kProductWorkspace)
-    results->workspaceSize = results->algo.workspace = sluice::cuda::kProductWorkspace;
+  if (preference->workspace >= sluice::kernels::cuda::kProductWorkspace)
+    results->workspaceSize = results->algo.workspace = sluice::kernels::cuda::kProductWorkspace;
   *found = 1;
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -210,28 +210,28 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t /*handle*/, cublasLtMatmulDesc_t 
                               cublasLtMatrixLayout_t layout_c, void* d, cublasLtMatrixLayout_t layout_d,
                               const cublasLtMatmulAlgo_t* algorithm, void* workspace, std::size_t workspace_bytes,
                               cudaStream_t stream) {
-  using sluice::cuda::Factor;
+  using sluice::kernels::cuda::Factor;
   const void* const operands[] = {a, b, c, d};
   for (int i = 0; i < 4; ++i) {
-    if (!sluice::cuda::is_aligned(operands[i], algorithm->alignments[i])) return CUBLAS_STATUS_INVALID_VALUE;
+    if (!sluice::kernels::cuda::is_aligned(operands[i], algorithm->alignments[i])) return CUBLAS_STATUS_INVALID_VALUE;
   }
   const bool adds_bias = description->epilogue == CUBLASLT_EPILOGUE_BIAS;
   if (c != d || (adds_bias && description->bias == nullptr) || workspace_bytes < algorithm->workspace ||
-      layout_c != layout_d || !sluice::cuda::fit(*description, *layout_a, *layout_b, *layout_d) ||
-      (workspace_bytes > 0 && (workspace == nullptr || !sluice::cuda::is_aligned(workspace, 256)))) {
+      layout_c != layout_d || !sluice::kernels::cuda::fit(*description, *layout_a, *layout_b, *layout_d) ||
+      (workspace_bytes > 0 && (workspace == nullptr || !sluice::kernels::cuda::is_aligned(workspace, 256)))) {
     return CUBLAS_STATUS_INVALID_VALUE;
   }
   const bool turned = description->transposes[0] == CUBLAS_OP_T;
-  const sluice::cuda::EmulatedProduct product{.a = Factor(a, *layout_a, description->transposes[0]),
-                                              .b = Factor(b, *layout_b, description->transposes[1]),
-                                              .c = Factor(d, *layout_d, CUBLAS_OP_N),
-                                              .rows = layout_d->rows,
-                                              .columns = layout_d->columns,
-                                              .depth = turned ? layout_a->rows : layout_a->columns,
-                                              .batches = layout_d->batches,
-                                              .alpha = *static_cast<const float*>(alpha),
-                                              .beta = *static_cast<const float*>(beta),
-                                              .bias = adds_bias ? description->bias : nullptr};
+  const sluice::kernels::cuda::EmulatedProduct product{.a = Factor(a, *layout_a, description->transposes[0]),
+                                                       .b = Factor(b, *layout_b, description->transposes[1]),
+                                                       .c = Factor(d, *layout_d, CUBLAS_OP_N),
+                                                       .rows = layout_d->rows,
+                                                       .columns = layout_d->columns,
+                                                       .depth = turned ? layout_a->rows : layout_a->columns,
+                                                       .batches = layout_d->batches,
+                                                       .alpha = *static_cast<const float*>(alpha),
+                                                       .beta = *static_cast<const float*>(beta),
+                                                       .bias = adds_bias ? description->bias : nullptr};
   stream->put([=] {
     if (workspace_bytes > 0) std::memset(workspace, 0xff, workspace_bytes);
     product.run();

@@ -11,7 +11,7 @@
 #include "sluice/kernels/cuda/cuda_kernels.hpp"
 #include "sluice/kernels/cuda/launch.cuh"
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 
 inline constexpr int kGroup = 4;
 
@@ -102,4 +102,4 @@ void map_pairs(const CudaCall& call, const Function& function) {
   });
 }
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

@@ -15,7 +15,7 @@
 #include "sluice/kernels/cuda/emulated_block.hpp"
 #endif
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 
 // Into how many parts a row of `length` is cut, so that `rows` rows keep the whole device busy.
 inline std::int64_t parts_of_row(std::int64_t rows, std::int64_t length) {
@@ -53,4 +53,4 @@ void sum_rows(cudaStream_t stream, std::int64_t rows, std::int64_t length, void*
   });
 }
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

@@ -3,7 +3,7 @@
 #include "sluice/kernels/cuda/launch.cuh"
 #include "sluice/kernels/cuda/operands.cuh"
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 namespace {
 
 constexpr std::int64_t kWantedThreads = 1 << 17;  // that sum columns
@@ -13,8 +13,8 @@ constexpr std::int64_t kLeastRows = 16;           // that one of them adds up
 struct Rows {
   std::int64_t count, features;
 
-  explicit Rows(const Shape& shape)
-      : count(element_count(shape) / std::max<std::int64_t>(shape.back(), 1)), features(shape.back()) {}
+  explicit Rows(const graph::Shape& shape)
+      : count(graph::element_count(shape) / std::max<std::int64_t>(shape.back(), 1)), features(shape.back()) {}
 
   // Into how many runs of rows the sums of columns are cut.
   std::int64_t chunks() const {
@@ -118,7 +118,8 @@ void layer_norm_backward(const CudaCall& call) {
   });
 }
 
-Bytes layer_norm_backward_workspace(const Op&, const std::vector<Shape>& inputs, const std::vector<Shape>&) {
+Bytes layer_norm_backward_workspace(const graph::Op&, const std::vector<graph::Shape>& inputs,
+                                    const std::vector<graph::Shape>&) {
   const Rows rows(inputs.at(0));
   return rows.chunks() * 2 * rows.features * static_cast<Bytes>(sizeof(float));
 }
@@ -186,11 +187,11 @@ void local_response_norm_backward(const CudaCall& call) {
 
 KernelEntries layer_norm_kernels() {
   return {
-      {OpKind::kLayerNorm, layer_norm},
-      {OpKind::kLayerNormBackward, layer_norm_backward, layer_norm_backward_workspace},
-      {OpKind::kLocalResponseNorm, local_response_norm},
-      {OpKind::kLocalResponseNormBackward, local_response_norm_backward},
+      {graph::OpKind::kLayerNorm, layer_norm},
+      {graph::OpKind::kLayerNormBackward, layer_norm_backward, layer_norm_backward_workspace},
+      {graph::OpKind::kLocalResponseNorm, local_response_norm},
+      {graph::OpKind::kLocalResponseNormBackward, local_response_norm_backward},
   };
 }
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

@@ -5,15 +5,17 @@
 #include "sluice/kernels/cuda/launch.cuh"
 #include "sluice/kernels/cuda/operands.cuh"
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 namespace {
 
 constexpr std::int32_t kLeftOut = -1;  // a label that does not count
 
-std::int64_t rows_of(const Shape& shape) { return element_count(shape) / std::max<std::int64_t>(shape.back(), 1); }
+std::int64_t rows_of(const graph::Shape& shape) {
+  return graph::element_count(shape) / std::max<std::int64_t>(shape.back(), 1);
+}
 
 void softmax(const CudaCall& call) {
-  const Shape& shape = *call.input(0).shape;
+  const graph::Shape& shape = *call.input(0).shape;
   const Cells x = cells(call.input(0));
   const Cells y = cells(call.output(0));
   const std::int64_t columns = shape.back();
@@ -32,7 +34,7 @@ void softmax(const CudaCall& call) {
 
 // Columns that a row does not see have y = 0, so their gradient is 0 too.
 void softmax_backward(const CudaCall& call) {
-  const Shape& shape = *call.input(0).shape;
+  const graph::Shape& shape = *call.input(0).shape;
   const Cells y = cells(call.input(0));
   const Cells dy = cells(call.input(1));
   const Cells dx = cells(call.output(0));
@@ -94,7 +96,7 @@ void softmax_cross_entropy(const CudaCall& call) {
   });
 }
 
-Bytes losses_workspace(const Op&, const std::vector<Shape>& inputs, const std::vector<Shape>&) {
+Bytes losses_workspace(const graph::Op&, const std::vector<graph::Shape>& inputs, const std::vector<graph::Shape>&) {
   return rows_of(inputs.at(0)) * static_cast<Bytes>(sizeof(float));
 }
 
@@ -119,7 +121,7 @@ void softmax_cross_entropy_backward(const CudaCall& call) {
   });
 }
 
-Bytes count_workspace(const Op&, const std::vector<Shape>&, const std::vector<Shape>&) {
+Bytes count_workspace(const graph::Op&, const std::vector<graph::Shape>&, const std::vector<graph::Shape>&) {
   return static_cast<Bytes>(sizeof(float));
 }
 
@@ -138,8 +140,8 @@ void sigmoid_cross_entropy(const CudaCall& call) {
       [=] __device__(std::int64_t, const Sums<1>& sums) { loss.set(0, sums.of[0] / static_cast<float>(count)); });
 }
 
-Bytes sigmoid_workspace(const Op&, const std::vector<Shape>& inputs, const std::vector<Shape>&) {
-  return sum_rows_workspace<1>(1, element_count(inputs.at(0)));
+Bytes sigmoid_workspace(const graph::Op&, const std::vector<graph::Shape>& inputs, const std::vector<graph::Shape>&) {
+  return sum_rows_workspace<1>(1, graph::element_count(inputs.at(0)));
 }
 
 void sigmoid_cross_entropy_backward(const CudaCall& call) {
@@ -156,13 +158,13 @@ void sigmoid_cross_entropy_backward(const CudaCall& call) {
 
 KernelEntries loss_kernels() {
   return {
-      {OpKind::kSoftmax, softmax},
-      {OpKind::kSoftmaxBackward, softmax_backward},
-      {OpKind::kSoftmaxCrossEntropy, softmax_cross_entropy, losses_workspace},
-      {OpKind::kSoftmaxCrossEntropyBackward, softmax_cross_entropy_backward, count_workspace},
-      {OpKind::kSigmoidCrossEntropy, sigmoid_cross_entropy, sigmoid_workspace},
-      {OpKind::kSigmoidCrossEntropyBackward, sigmoid_cross_entropy_backward},
+      {graph::OpKind::kSoftmax, softmax},
+      {graph::OpKind::kSoftmaxBackward, softmax_backward},
+      {graph::OpKind::kSoftmaxCrossEntropy, softmax_cross_entropy, losses_workspace},
+      {graph::OpKind::kSoftmaxCrossEntropyBackward, softmax_cross_entropy_backward, count_workspace},
+      {graph::OpKind::kSigmoidCrossEntropy, sigmoid_cross_entropy, sigmoid_workspace},
+      {graph::OpKind::kSigmoidCrossEntropyBackward, sigmoid_cross_entropy_backward},
   };
 }
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

@@ -7,7 +7,7 @@
 #include "sluice/graph/reschedule.hpp"
 #include "sluice/kernels/cuda/prepared_op.hpp"
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 
 struct LoweredOp {
   OpRequest request;
@@ -16,12 +16,12 @@ struct LoweredOp {
 };
 
 struct LoweredGraph {
-  Graph graph;
+  graph::Graph graph;
   std::vector<LoweredOp> ops;  // by OpIndex
 };
 
-// Throws CudaFailure where a library has no kernel.
-LoweredGraph lower(const Context& context, const Graph& logical);
-LoweredGraph reschedule(const Context& context, const LoweredGraph& lowered, const Rescheduled& step);
+// Throws gpu::CudaFailure where a library has no kernel.
+LoweredGraph lower(const Context& context, const graph::Graph& logical);
+LoweredGraph reschedule(const Context& context, const LoweredGraph& lowered, const graph::Rescheduled& step);
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

@@ -9,10 +9,10 @@
 #include "sluice/kernels/cuda/prepared_op.hpp"
 #include "sluice/kernels/cuda/product.hpp"
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 namespace {
 
-std::vector<std::int64_t> strides_of(const Shape& shape) {
+std::vector<std::int64_t> strides_of(const graph::Shape& shape) {
   std::vector<std::int64_t> strides(shape.size(), 1);
   for (std::size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
   return strides;
@@ -20,9 +20,9 @@ std::vector<std::int64_t> strides_of(const Shape& shape) {
 
 // Extents and strides as the permutation shows them: dimension i is dimension axes[i] of what is stored.
 struct Permuted {
-  Shape extents, strides;
+  graph::Shape extents, strides;
 
-  Permuted(const Shape& stored, const Shape& axes) {
+  Permuted(const graph::Shape& stored, const graph::Shape& axes) {
     const std::vector<std::int64_t> all = strides_of(stored);
     for (std::size_t d = 0; d < stored.size(); ++d) {
       const std::size_t from = axes.empty() ? d : static_cast<std::size_t>(axes[d]);
@@ -33,7 +33,7 @@ struct Permuted {
 };
 
 // y is the product transposed by `axes`: what dimension i of y shows is dimension axes[i] of the product.
-Permuted product_of(const Shape& y, const Shape& axes) {
+Permuted product_of(const graph::Shape& y, const graph::Shape& axes) {
   Permuted result(y, {});
   if (axes.empty()) return result;
   const Permuted stored = result;
@@ -73,7 +73,7 @@ MatrixLayout matrix_layout(const Permuted& operand) {
   const std::int64_t column = operand.strides[rank - 1];
   const bool along_rows = column == 1 || operand.extents[rank - 1] == 1;
   if (!along_rows && row != 1 && operand.extents[rank - 2] != 1)
-    throw CudaFailure("a product's operand has no dimension whose elements lie side by side");
+    throw gpu::CudaFailure("a product's operand has no dimension whose elements lie side by side");
   // A dimension of one element has any stride: it is given the least that cuBLASLt accepts.
   if (along_rows) return {std::max(row, operand.extents[rank - 1]), false};
   return {std::max(column, operand.extents[rank - 2]), true};
@@ -82,7 +82,7 @@ MatrixLayout matrix_layout(const Permuted& operand) {
 class MatMul : public PreparedOp {
  public:
   MatMul(const Context& context, const OpRequest& request, Bytes scratch) : alpha_(request.op.attributes.alpha) {
-    const Attributes& attributes = request.op.attributes;
+    const graph::Attributes& attributes = request.op.attributes;
     const Permuted a(request.inputs[0], attributes.perm_a);
     const Permuted b(request.inputs[1], attributes.perm_b);
     const Permuted c = product_of(request.outputs[0], attributes.perm_y);
@@ -166,11 +166,11 @@ class MatMul : public PreparedOp {
 }  // namespace
 
 Ways prepare_matmul(const Context& context, const OpRequest& request) {
-  if (request.op.kind != OpKind::kMatMul) return {};
+  if (request.op.kind != graph::OpKind::kMatMul) return {};
   constexpr Bytes kEnough = 32 * kMiB;
   auto way = std::make_shared<MatMul>(context, request, std::min(kEnough, request.scratch));
   way->implementation = "cublaslt";
   return {way};
 }
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

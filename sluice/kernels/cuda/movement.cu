@@ -12,7 +12,7 @@
 #include "sluice/kernels/cuda/operands.cuh"
 #include "sluice/kernels/cuda/strided.cuh"
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 namespace {
 
 struct alignas(8) Word8 {
@@ -135,12 +135,12 @@ void gather_words(const CudaCall& call, const Strided& from) {
 }
 
 void transpose(const CudaCall& call) {
-  const Shape& axes = call.attributes().axes;
-  const Shape own = strides_of(*call.input(0).shape);
-  Shape strides = own;
+  const graph::Shape& axes = call.attributes().axes;
+  const graph::Shape own = strides_of(*call.input(0).shape);
+  graph::Shape strides = own;
   for (std::size_t d = 0; d < axes.size(); ++d) strides[d] = own.at(static_cast<std::size_t>(axes[d]));
   const Strided from(*call.output(0).shape, strides);
-  const Bytes size = size_of(call.output(0).dtype);
+  const Bytes size = graph::size_of(call.output(0).dtype);
   const auto run = static_cast<std::uint64_t>(from.last_run() * size);
   with_words(run | address(call.input(0).data) | address(call.output(0).data), [&](auto word) {
     gather_words<decltype(word)>(call, from.in_units(static_cast<std::int64_t>(sizeof(word)) / size));
@@ -152,7 +152,7 @@ void concat_activated(const CudaCall& call, const Operand& part, std::int64_t be
   const std::int64_t width = part.shape->at(axis_of(call)) * index;
   const std::int64_t pitch = call.output(0).shape->at(axis_of(call)) * index;
   const std::int64_t first = begin * index;
-  const Activation activation = call.attributes().activation;
+  const graph::Activation activation = call.attributes().activation;
   const Cells x = cells(part);
   const Cells y = cells(call.output(0));
   const Divisor by_width(std::max<std::int64_t>(width, 1));
@@ -165,7 +165,7 @@ void concat_activated(const CudaCall& call, const Operand& part, std::int64_t be
 void concat(const CudaCall& call) {
   std::int64_t begin = 0;
   for (const Operand& part : call.inputs) {
-    if (call.attributes().activation == Activation::kNone) {
+    if (call.attributes().activation == graph::Activation::kNone) {
       copy_rectangle(call.stream, into(part, call.output(0), axis_of(call), begin));
     } else {
       concat_activated(call, part, begin);
@@ -196,13 +196,13 @@ void place_batch(const CudaCall& call) {
 
 KernelEntries movement_kernels() {
   return {
-      {OpKind::kTranspose, transpose},
-      {OpKind::kConcat, concat},
-      {OpKind::kSlice, slice},
-      {OpKind::kPad, pad},
-      {OpKind::kSliceBatch, slice_batch},
-      {OpKind::kPlaceBatch, place_batch},
+      {graph::OpKind::kTranspose, transpose},
+      {graph::OpKind::kConcat, concat},
+      {graph::OpKind::kSlice, slice},
+      {graph::OpKind::kPad, pad},
+      {graph::OpKind::kSliceBatch, slice_batch},
+      {graph::OpKind::kPlaceBatch, place_batch},
   };
 }
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

@@ -5,7 +5,7 @@
 #include "sluice/kernels/cuda/launch.cuh"
 #include "sluice/kernels/cuda/operands.cuh"
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 namespace {
 
 constexpr std::int64_t kLargeWindow = 256;  // taps from which on a block averages a window together
@@ -63,7 +63,7 @@ struct Pixels {
   int height, width;
   Divisor by_plane, by_width;
 
-  explicit Pixels(const Shape& shape)
+  explicit Pixels(const graph::Shape& shape)
       : height(static_cast<int>(shape[2])),
         width(static_cast<int>(shape[3])),
         by_plane(std::max<std::int64_t>(shape[2] * shape[3], 1)),
@@ -83,7 +83,7 @@ struct PoolingSpace {
   Pixels x, y;
   Axis rows, columns;
 
-  PoolingSpace(const Shape& x_shape, const Shape& y_shape, const Window& window)
+  PoolingSpace(const graph::Shape& x_shape, const graph::Shape& y_shape, const graph::Window& window)
       : x(x_shape),
         y(y_shape),
         rows(x.height, y.height, window.kernel_h, window.stride_h, window.dilation_h, window.pad_top),
@@ -121,7 +121,7 @@ void max_pool(const CudaCall& call) {
   const Cells x = cells(call.input(0));
   const Cells y = cells(call.output(0));
   auto* const index = static_cast<std::uint8_t*>(call.output(1).data);
-  const Activation activation = call.attributes().activation;
+  const graph::Activation activation = call.attributes().activation;
   for_each_element(call.stream, call.output(0).elements(), [=] __device__(std::int64_t i) {
     float best = 0;
     int best_position = -1;
@@ -233,7 +233,7 @@ void average_large_windows(const CudaCall& call, const Divisors& divisors) {
 }
 
 void average_pool(const CudaCall& call) {
-  const Window& window = call.attributes().window;
+  const graph::Window& window = call.attributes().window;
   const Divisors divisors{{*call.input(0).shape, *call.output(0).shape, window}, call.attributes().count_padding};
   if (window.kernel_h * window.kernel_w >= kLargeWindow) return average_large_windows(call, divisors);
   const Cells x = cells(call.input(0));
@@ -264,11 +264,11 @@ void average_pool_backward(const CudaCall& call) {
 
 KernelEntries pooling_kernels() {
   return {
-      {OpKind::kMaxPool, max_pool},
-      {OpKind::kMaxPoolBackward, max_pool_backward},
-      {OpKind::kAvgPool, average_pool},
-      {OpKind::kAvgPoolBackward, average_pool_backward},
+      {graph::OpKind::kMaxPool, max_pool},
+      {graph::OpKind::kMaxPoolBackward, max_pool_backward},
+      {graph::OpKind::kAvgPool, average_pool},
+      {graph::OpKind::kAvgPoolBackward, average_pool_backward},
   };
 }
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

@@ -8,24 +8,24 @@
 #include "sluice/kernels/cuda/context.hpp"
 #include "sluice/kernels/cuda/cuda_kernels.hpp"
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 
 inline constexpr Bytes kWorkspaceAlignment = 256;  // what cuBLASLt wants; a workspace is that much larger
 
 // What is known of an op before it has addresses: operands are inputs then outputs, without a workspace.
 struct OpRequest {
-  Op op;
-  std::vector<Shape> inputs;
-  std::vector<Shape> outputs;
-  std::vector<DType> input_types;
-  std::vector<DType> output_types;
+  graph::Op op;
+  std::vector<graph::Shape> inputs;
+  std::vector<graph::Shape> outputs;
+  std::vector<graph::DType> input_types;
+  std::vector<graph::DType> output_types;
   Bytes scratch = 0;  // more workspace than this is not worth having
 };
 
 class PreparedOp {
  public:
   virtual ~PreparedOp() = default;
-  // Puts the op on call.stream. Throws CudaFailure.
+  // Puts the op on call.stream. Throws gpu::CudaFailure.
   virtual void run(const CudaCall& call) = 0;
 
   std::string implementation;
@@ -42,4 +42,4 @@ Ways prepare_convolution(const Context& context, const OpRequest& request);
 Ways prepare_dense(const Context& context, const OpRequest& request);
 Ways prepare_matmul(const Context& context, const OpRequest& request);
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

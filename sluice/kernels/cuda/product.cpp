@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 namespace {
 
-cudaDataType_t cublas_type_of(DType dtype) { return dtype == DType::kBF16 ? CUDA_R_16BF : CUDA_R_32F; }
+cudaDataType_t cublas_type_of(graph::DType dtype) { return dtype == graph::DType::kBF16 ? CUDA_R_16BF : CUDA_R_32F; }
 
-cublasLtMatrixLayout_t make_layout(DType dtype, std::int64_t rows, std::int64_t columns, const MatrixLayout& lies,
-                                   std::int64_t batches) {
+cublasLtMatrixLayout_t make_layout(graph::DType dtype, std::int64_t rows, std::int64_t columns,
+                                   const MatrixLayout& lies, std::int64_t batches) {
   cublasLtMatrixLayout_t layout = nullptr;
   check(cublaslt().create_layout(&layout, cublas_type_of(dtype), static_cast<std::uint64_t>(rows),
                                  static_cast<std::uint64_t>(columns), lies.pitch),
@@ -40,7 +40,7 @@ Product::Product(const Context& context, const ProductShape& shape, Bytes scratc
   set(description_, CUBLASLT_MATMUL_DESC_TRANSB, op_of(shape.a));
   if (shape.bias) set(description_, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
   // What lies as rows x columns, row-major, is columns x rows to cuBLASLt.
-  const auto describe = [&](const MatrixLayout& lies, std::int64_t rows, std::int64_t columns, DType dtype) {
+  const auto describe = [&](const MatrixLayout& lies, std::int64_t rows, std::int64_t columns, graph::DType dtype) {
     return lies.transposed ? make_layout(dtype, rows, columns, lies, shape.batches)
                            : make_layout(dtype, columns, rows, lies, shape.batches);
   };
@@ -64,7 +64,7 @@ void Product::choose(Bytes scratch, std::int64_t alignment_bytes) {
                                                             result_, preference, 1, &chosen_, &found);
   cublaslt().destroy_preference(preference);
   check(status, "choosing an algorithm");
-  if (found == 0) throw CudaFailure("cuBLASLt has no algorithm for a product");
+  if (found == 0) throw gpu::CudaFailure("cuBLASLt has no algorithm for a product");
 }
 
 Product::~Product() {
@@ -82,4 +82,4 @@ void Product::run(const Operands& operands, void* workspace, cudaStream_t stream
         "a matrix product");
 }
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

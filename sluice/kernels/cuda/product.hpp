@@ -8,7 +8,7 @@
 
 #include "sluice/kernels/cuda/context.hpp"
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 
 // How an operand lies: rows `pitch` elements apart; `transposed` where what is stored is the transpose.
 struct MatrixLayout {
@@ -21,15 +21,15 @@ struct ProductShape {
   std::int64_t rows = 0, columns = 0, depth = 0;  // C is rows x columns
   std::int64_t batches = 1;
   MatrixLayout a, b, c;
-  DType factors = DType::kF32;  // of A and B
-  DType result = DType::kF32;
+  graph::DType factors = graph::DType::kF32;  // of A and B
+  graph::DType result = graph::DType::kF32;
   bool bias = false;           // of one fp32 value for each column, where the result is fp32
   std::int64_t alignment = 1;  // of operands' first elements, in elements, when tensors are aligned to 64 bytes
 };
 
 class Product {
  public:
-  // With at most `scratch` bytes of workspace. Throws CudaFailure where cuBLASLt has no algorithm.
+  // With at most `scratch` bytes of workspace. Throws gpu::CudaFailure where cuBLASLt has no algorithm.
   Product(const Context& context, const ProductShape& shape, Bytes scratch);
   ~Product();
   Product(const Product&) = delete;
@@ -56,4 +56,4 @@ class Product {
   cublasLtMatmulHeuristicResult_t chosen_{};
 };
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

@@ -3,7 +3,7 @@
 #include "sluice/kernels/cuda/launch.cuh"
 #include "sluice/kernels/cuda/operands.cuh"
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 namespace {
 
 constexpr std::int64_t kSearchedAtOnce = 16 * kThreads;  // ids
@@ -16,7 +16,7 @@ struct Ids {
   const std::int32_t* id;
   std::int64_t count, vocabulary_begin, vocabulary;
 
-  Ids(const CudaCall& call, const Shape& w)
+  Ids(const CudaCall& call, const graph::Shape& w)
       : id(integers(call.input(0))),
         count(call.input(0).elements()),
         vocabulary_begin(call.attributes().out_begin),
@@ -104,8 +104,8 @@ void embedding_backward(const CudaCall& call) {
   });
 }
 
-Bytes repeats_workspace(const Op&, const std::vector<Shape>& inputs, const std::vector<Shape>&) {
-  return 2 * element_count(inputs.at(0)) * static_cast<Bytes>(sizeof(std::int32_t));
+Bytes repeats_workspace(const graph::Op&, const std::vector<graph::Shape>& inputs, const std::vector<graph::Shape>&) {
+  return 2 * graph::element_count(inputs.at(0)) * static_cast<Bytes>(sizeof(std::int32_t));
 }
 
 __device__ float sigmoid(float x) { return 1 / (1 + expf(-x)); }
@@ -119,7 +119,7 @@ struct Gates {
 struct CellSpace {
   std::int64_t batch, hidden;
 
-  explicit CellSpace(const Shape& gates) : batch(gates[0]), hidden(gates[1] / 4) {}
+  explicit CellSpace(const graph::Shape& gates) : batch(gates[0]), hidden(gates[1] / 4) {}
 
   __device__ std::int64_t gate(std::int64_t n, int which, std::int64_t k) const { return (n * 4 + which) * hidden + k; }
   __device__ Gates read(const Cells& gates, std::int64_t n, std::int64_t k) const {
@@ -219,11 +219,11 @@ void lstm_cell_backward(const CudaCall& call) {
 
 KernelEntries sequence_kernels() {
   return {
-      {OpKind::kEmbedding, embedding},
-      {OpKind::kEmbeddingBackward, embedding_backward, repeats_workspace},
-      {OpKind::kLstmCell, lstm_cell},
-      {OpKind::kLstmCellBackward, lstm_cell_backward},
+      {graph::OpKind::kEmbedding, embedding},
+      {graph::OpKind::kEmbeddingBackward, embedding_backward, repeats_workspace},
+      {graph::OpKind::kLstmCell, lstm_cell},
+      {graph::OpKind::kLstmCellBackward, lstm_cell_backward},
   };
 }
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

@@ -8,14 +8,14 @@
 #include "sluice/graph/tensor.hpp"
 #include "sluice/kernels/cuda/divisor.cuh"
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 
 // Where elements lie that are visited in the row-major order of some extents: plain data, so a kernel may capture it.
 class Strided {
  public:
   // Moving on by one along dimension d moves by strides[d]. Neighbouring dimensions that are one run become one
   // dimension, so that a plain tensor takes no division.
-  Strided(const Shape& extents, const Shape& strides) {
+  Strided(const graph::Shape& extents, const graph::Shape& strides) {
     for (std::size_t d = 0; d < extents.size(); ++d) append(extents[d], strides[d]);
   }
 
@@ -66,20 +66,20 @@ class Strided {
 };
 
 // Of a row-major tensor.
-inline Shape strides_of(const Shape& shape) {
-  Shape strides(shape.size(), 1);
+inline graph::Shape strides_of(const graph::Shape& shape) {
+  graph::Shape strides(shape.size(), 1);
   for (std::size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
   return strides;
 }
 
 // A tensor of `shape` as it is read where it is broadcast to `extents`: last dimensions are aligned, and those of
 // extent 1 stay at 0.
-inline Strided broadcast_to(const Shape& extents, const Shape& shape) {
-  const Shape own = strides_of(shape);
+inline Strided broadcast_to(const graph::Shape& extents, const graph::Shape& shape) {
+  const graph::Shape own = strides_of(shape);
   const std::size_t skipped = extents.size() - shape.size();
-  Shape strides(extents.size(), 0);
+  graph::Shape strides(extents.size(), 0);
   for (std::size_t d = 0; d < shape.size(); ++d) strides[skipped + d] = shape[d] == 1 ? 0 : own[d];
   return {extents, strides};
 }
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 
 inline constexpr int kThreads = 256;  // of every block
 inline constexpr int kWarp = 32;
@@ -14,4 +14,4 @@ struct Sums {
   float of[N] = {};
 };
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

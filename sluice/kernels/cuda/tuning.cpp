@@ -8,7 +8,7 @@
 #include "sluice/base/json_file.hpp"
 #include "sluice/base/json_reader.hpp"
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 
 TunedOrders::TunedOrders(const std::string& machine)
     : file_(cache_folder() / ("gpu-" + Hasher().add(std::string_view(machine)).hex() + ".json")) {
@@ -43,4 +43,4 @@ bool TunedOrders::write() const {
   return write_file(file_, nlohmann::json{{"orders", orders_}}.dump(1)).ok();
 }
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

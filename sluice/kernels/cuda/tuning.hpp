@@ -15,7 +15,7 @@
 
 #include "sluice/base/units.hpp"
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 
 class TunedOrders {
  public:
@@ -35,4 +35,4 @@ class TunedOrders {
   std::map<std::string, std::vector<std::string>> orders_;
 };
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

@@ -2,7 +2,7 @@
 #include "sluice/kernels/cuda/cuda_kernels.hpp"
 #include "sluice/kernels/cuda/groups.cuh"
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 namespace {
 
 constexpr float kRootTwoOverPi = 0.7978845608028654F;
@@ -19,97 +19,97 @@ __device__ float gelu_argument(float x) { return kRootTwoOverPi * (x + 0.044715F
 
 __device__ float softplus(float x) { return fmaxf(x, 0) + log1pf(expf(-fabsf(x))); }
 
-__device__ float trigonometric_value_at(UnaryFunction function, float x) {
+__device__ float trigonometric_value_at(graph::UnaryFunction function, float x) {
   switch (function) {
-    case UnaryFunction::kSin:
+    case graph::UnaryFunction::kSin:
       return sinf(x);
-    case UnaryFunction::kCos:
+    case graph::UnaryFunction::kCos:
       return cosf(x);
-    case UnaryFunction::kTan:
+    case graph::UnaryFunction::kTan:
       return tanf(x);
-    case UnaryFunction::kAsin:
+    case graph::UnaryFunction::kAsin:
       return asinf(x);
-    case UnaryFunction::kAcos:
+    case graph::UnaryFunction::kAcos:
       return acosf(x);
-    case UnaryFunction::kAtan:
+    case graph::UnaryFunction::kAtan:
       return atanf(x);
-    case UnaryFunction::kSinh:
+    case graph::UnaryFunction::kSinh:
       return sinhf(x);
-    case UnaryFunction::kCosh:
+    case graph::UnaryFunction::kCosh:
       return coshf(x);
-    case UnaryFunction::kAsinh:
+    case graph::UnaryFunction::kAsinh:
       return asinhf(x);
-    case UnaryFunction::kAtanh:
+    case graph::UnaryFunction::kAtanh:
       return atanhf(x);
     default:
       return 0;
   }
 }
 
-__device__ float other_value_at(UnaryFunction function, float x, float alpha, float beta) {
+__device__ float other_value_at(graph::UnaryFunction function, float x, float alpha, float beta) {
   switch (function) {
-    case UnaryFunction::kSoftplus:
+    case graph::UnaryFunction::kSoftplus:
       return softplus(x);
-    case UnaryFunction::kMish:
+    case graph::UnaryFunction::kMish:
       return x * tanhf(softplus(x));
-    case UnaryFunction::kSoftsign:
+    case graph::UnaryFunction::kSoftsign:
       return x / (1 + fabsf(x));
-    case UnaryFunction::kShrink:
+    case graph::UnaryFunction::kShrink:
       return x > alpha ? x - beta : x < -alpha ? x + beta : 0;
-    case UnaryFunction::kThreshold:
+    case graph::UnaryFunction::kThreshold:
       return x > alpha ? x : 0;
-    case UnaryFunction::kSign:
+    case graph::UnaryFunction::kSign:
       return x > 0 ? 1 : x < 0 ? -1 : x;
-    case UnaryFunction::kFloor:
+    case graph::UnaryFunction::kFloor:
       return floorf(x);
-    case UnaryFunction::kCeil:
+    case graph::UnaryFunction::kCeil:
       return ceilf(x);
-    case UnaryFunction::kRound:
+    case graph::UnaryFunction::kRound:
       return rintf(x);
-    case UnaryFunction::kIsNan:
+    case graph::UnaryFunction::kIsNan:
       return isnan(x) ? 1 : 0;
-    case UnaryFunction::kIsInfinite:
+    case graph::UnaryFunction::kIsInfinite:
       return isinf(x) && (x > 0 ? beta : alpha) != 0 ? 1 : 0;
     default:
       return trigonometric_value_at(function, x);
   }
 }
 
-__device__ float value_at(UnaryFunction function, float x, float alpha, float beta) {
+__device__ float value_at(graph::UnaryFunction function, float x, float alpha, float beta) {
   switch (function) {
-    case UnaryFunction::kLinear:
+    case graph::UnaryFunction::kLinear:
       return alpha * x + beta;
-    case UnaryFunction::kLeakyRelu:
+    case graph::UnaryFunction::kLeakyRelu:
       return x > 0 ? x : alpha * x;
-    case UnaryFunction::kClip:
+    case graph::UnaryFunction::kClip:
       return clip(x, alpha, beta);
-    case UnaryFunction::kElu:
+    case graph::UnaryFunction::kElu:
       return x > 0 ? x : alpha * expm1f(x);
-    case UnaryFunction::kSigmoid:
+    case graph::UnaryFunction::kSigmoid:
       return logistic(x);
-    case UnaryFunction::kTanh:
+    case graph::UnaryFunction::kTanh:
       return tanhf(x);
-    case UnaryFunction::kSilu:
+    case graph::UnaryFunction::kSilu:
       return x * logistic(x);
-    case UnaryFunction::kHardSigmoid:
+    case graph::UnaryFunction::kHardSigmoid:
       return clip(alpha * x + beta, 0, 1);
-    case UnaryFunction::kHardSwish:
+    case graph::UnaryFunction::kHardSwish:
       return x * clip(x / 6 + 0.5F, 0, 1);
-    case UnaryFunction::kGelu:
+    case graph::UnaryFunction::kGelu:
       return x * normcdff(x);
-    case UnaryFunction::kGeluTanh:
+    case graph::UnaryFunction::kGeluTanh:
       return x / 2 * (1 + tanhf(gelu_argument(x)));
-    case UnaryFunction::kErf:
+    case graph::UnaryFunction::kErf:
       return erff(x);
-    case UnaryFunction::kExp:
+    case graph::UnaryFunction::kExp:
       return expf(x);
-    case UnaryFunction::kLog:
+    case graph::UnaryFunction::kLog:
       return logf(x);
-    case UnaryFunction::kSqrt:
+    case graph::UnaryFunction::kSqrt:
       return sqrtf(x);
-    case UnaryFunction::kAbs:
+    case graph::UnaryFunction::kAbs:
       return fabsf(x);
-    case UnaryFunction::kPower:
+    case graph::UnaryFunction::kPower:
       return powf(x, alpha);
     default:
       return other_value_at(function, x, alpha, beta);
@@ -117,23 +117,23 @@ __device__ float value_at(UnaryFunction function, float x, float alpha, float be
 }
 
 // The derivative where the output is y, for backward_reads_output().
-__device__ float slope_from_output(UnaryFunction function, float y, float alpha, float beta) {
+__device__ float slope_from_output(graph::UnaryFunction function, float y, float alpha, float beta) {
   switch (function) {
-    case UnaryFunction::kLeakyRelu:
+    case graph::UnaryFunction::kLeakyRelu:
       return y > 0 ? 1 : alpha;
-    case UnaryFunction::kClip:
+    case graph::UnaryFunction::kClip:
       return y > alpha && y < beta ? 1 : 0;
-    case UnaryFunction::kElu:
+    case graph::UnaryFunction::kElu:
       return y > 0 ? 1 : y + alpha;
-    case UnaryFunction::kSigmoid:
+    case graph::UnaryFunction::kSigmoid:
       return y * (1 - y);
-    case UnaryFunction::kTanh:
+    case graph::UnaryFunction::kTanh:
       return 1 - y * y;
-    case UnaryFunction::kHardSigmoid:
+    case graph::UnaryFunction::kHardSigmoid:
       return y > 0 && y < 1 ? alpha : 0;
-    case UnaryFunction::kExp:
+    case graph::UnaryFunction::kExp:
       return y;
-    case UnaryFunction::kSqrt:
+    case graph::UnaryFunction::kSqrt:
       return 0.5F / y;
     default:
       return 0;
@@ -146,27 +146,27 @@ __device__ float gelu_tanh_slope(float x) {
   return 0.5F * (1 + tanh) + x / 2 * (1 - tanh * tanh) * inner;
 }
 
-__device__ float trigonometric_slope(UnaryFunction function, float x) {
+__device__ float trigonometric_slope(graph::UnaryFunction function, float x) {
   switch (function) {
-    case UnaryFunction::kSin:
+    case graph::UnaryFunction::kSin:
       return cosf(x);
-    case UnaryFunction::kCos:
+    case graph::UnaryFunction::kCos:
       return -sinf(x);
-    case UnaryFunction::kTan:
+    case graph::UnaryFunction::kTan:
       return 1 + tanf(x) * tanf(x);
-    case UnaryFunction::kAsin:
+    case graph::UnaryFunction::kAsin:
       return 1 / sqrtf((1 - x) * (1 + x));
-    case UnaryFunction::kAcos:
+    case graph::UnaryFunction::kAcos:
       return -1 / sqrtf((1 - x) * (1 + x));
-    case UnaryFunction::kAtan:
+    case graph::UnaryFunction::kAtan:
       return 1 / (1 + x * x);
-    case UnaryFunction::kSinh:
+    case graph::UnaryFunction::kSinh:
       return coshf(x);
-    case UnaryFunction::kCosh:
+    case graph::UnaryFunction::kCosh:
       return sinhf(x);
-    case UnaryFunction::kAsinh:
+    case graph::UnaryFunction::kAsinh:
       return 1 / sqrtf(x * x + 1);
-    case UnaryFunction::kAtanh:
+    case graph::UnaryFunction::kAtanh:
       return 1 / ((1 - x) * (1 + x));
     default:
       return 0;
@@ -178,17 +178,17 @@ __device__ float mish_slope(float x) {
   return tanh + x * (1 - tanh * tanh) * logistic(x);
 }
 
-__device__ float other_slope(UnaryFunction function, float x, float alpha) {
+__device__ float other_slope(graph::UnaryFunction function, float x, float alpha) {
   switch (function) {
-    case UnaryFunction::kSoftplus:
+    case graph::UnaryFunction::kSoftplus:
       return logistic(x);
-    case UnaryFunction::kMish:
+    case graph::UnaryFunction::kMish:
       return mish_slope(x);
-    case UnaryFunction::kSoftsign:
+    case graph::UnaryFunction::kSoftsign:
       return 1 / ((1 + fabsf(x)) * (1 + fabsf(x)));
-    case UnaryFunction::kShrink:
+    case graph::UnaryFunction::kShrink:
       return fabsf(x) > alpha ? 1 : 0;
-    case UnaryFunction::kThreshold:
+    case graph::UnaryFunction::kThreshold:
       return x > alpha ? 1 : 0;
     default:
       return trigonometric_slope(function, x);
@@ -196,25 +196,25 @@ __device__ float other_slope(UnaryFunction function, float x, float alpha) {
 }
 
 // The derivative where the input is x, for the other functions.
-__device__ float slope_from_input(UnaryFunction function, float x, float alpha) {
+__device__ float slope_from_input(graph::UnaryFunction function, float x, float alpha) {
   switch (function) {
-    case UnaryFunction::kLinear:
+    case graph::UnaryFunction::kLinear:
       return alpha;
-    case UnaryFunction::kSilu:
+    case graph::UnaryFunction::kSilu:
       return logistic(x) * (1 + x * (1 - logistic(x)));
-    case UnaryFunction::kHardSwish:
+    case graph::UnaryFunction::kHardSwish:
       return x <= -3 ? 0 : x >= 3 ? 1 : x / 3 + 0.5F;
-    case UnaryFunction::kGelu:
+    case graph::UnaryFunction::kGelu:
       return normcdff(x) + x * kOneOverRootTwoPi * expf(-x * x / 2);
-    case UnaryFunction::kGeluTanh:
+    case graph::UnaryFunction::kGeluTanh:
       return gelu_tanh_slope(x);
-    case UnaryFunction::kErf:
+    case graph::UnaryFunction::kErf:
       return kTwoOverRootPi * expf(-x * x);
-    case UnaryFunction::kLog:
+    case graph::UnaryFunction::kLog:
       return 1 / x;
-    case UnaryFunction::kAbs:
+    case graph::UnaryFunction::kAbs:
       return x > 0 ? 1 : x < 0 ? -1 : 0;
-    case UnaryFunction::kPower:
+    case graph::UnaryFunction::kPower:
       return alpha * powf(x, alpha - 1);
     default:
       return other_slope(function, x, alpha);
@@ -222,17 +222,17 @@ __device__ float slope_from_input(UnaryFunction function, float x, float alpha) 
 }
 
 void unary(const CudaCall& call) {
-  const UnaryFunction function = call.attributes().unary;
+  const graph::UnaryFunction function = call.attributes().unary;
   const float alpha = call.attributes().alpha;
   const float beta = call.attributes().beta;
   map(call, [=] __device__(float x) { return value_at(function, x, alpha, beta); });
 }
 
 void unary_backward(const CudaCall& call) {
-  const UnaryFunction function = call.attributes().unary;
+  const graph::UnaryFunction function = call.attributes().unary;
   const float alpha = call.attributes().alpha;
   const float beta = call.attributes().beta;
-  if (backward_reads_output(function)) {
+  if (graph::backward_reads_output(function)) {
     map_pairs(call, [=] __device__(float y, float dy) { return dy * slope_from_output(function, y, alpha, beta); });
   } else {
     map_pairs(call, [=] __device__(float x, float dy) { return dy * slope_from_input(function, x, alpha); });
@@ -243,9 +243,9 @@ void unary_backward(const CudaCall& call) {
 
 KernelEntries unary_kernels() {
   return {
-      {OpKind::kUnary, unary},
-      {OpKind::kUnaryBackward, unary_backward},
+      {graph::OpKind::kUnary, unary},
+      {graph::OpKind::kUnaryBackward, unary_backward},
   };
 }
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

@@ -5,7 +5,7 @@
 #include "sluice/kernels/cuda/groups.cuh"
 #include "sluice/kernels/cuda/launch.cuh"
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 namespace {
 
 // Products and sums are rounded one by one, as on the host: a multiply-add would make other bits.
@@ -64,7 +64,7 @@ __device__ Sums<2> corrections(Block& block, float beta1, float beta2, std::int6
 
 void adam_update(const CudaCall& call) {
   constexpr std::int64_t kGroupsOfBlock = 1024;
-  const Attributes& attributes = call.attributes();
+  const graph::Attributes& attributes = call.attributes();
   const AdamGroup given{0,
                         static_cast<float>(attributes.momentum),
                         static_cast<float>(attributes.beta2),
@@ -100,9 +100,9 @@ void adam_update(const CudaCall& call) {
 
 KernelEntries update_kernels() {
   return {
-      {OpKind::kSgdUpdate, sgd_update},
-      {OpKind::kAdamUpdate, adam_update},
+      {graph::OpKind::kSgdUpdate, sgd_update},
+      {graph::OpKind::kAdamUpdate, adam_update},
   };
 }
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

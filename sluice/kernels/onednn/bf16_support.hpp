@@ -7,7 +7,7 @@
 
 #include <oneapi/dnnl/dnnl.hpp>
 
-namespace sluice {
+namespace sluice::kernels {
 
 inline bool has_bf16_kernels() {
   const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
@@ -15,4 +15,4 @@ inline bool has_bf16_kernels() {
   return (isa & avx512) == avx512;
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -6,7 +6,7 @@
 #include "sluice/kernels/onednn/reordered_weights.hpp"
 #include "sluice/kernels/onednn/winograd.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 struct Convolution {
@@ -15,7 +15,7 @@ struct Convolution {
   using BackwardWeights = dnnl::convolution_backward_weights;
   static constexpr auto kDirect = dnnl::algorithm::convolution_direct;
 
-  static const Shape& weights_shape(const Shape& split) { return split; }
+  static const graph::Shape& weights_shape(const graph::Shape& split) { return split; }
   static const Layout& exchange(const Layout& layout) { return layout; }
 };
 
@@ -105,10 +105,10 @@ KernelPtr make_convolution_backward_weights(const KernelRequest& request, const 
 
 KernelMakers convolution_kernels() {
   return {
-      {OpKind::kConv2d, make_convolution},
-      {OpKind::kConv2dBackwardData, make_convolution_backward_data},
-      {OpKind::kConv2dBackwardWeights, make_convolution_backward_weights},
+      {graph::OpKind::kConv2d, make_convolution},
+      {graph::OpKind::kConv2dBackwardData, make_convolution_backward_data},
+      {graph::OpKind::kConv2dBackwardWeights, make_convolution_backward_weights},
   };
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -8,11 +8,11 @@
 
 #include "sluice/kernels/onednn/primitive_kernel.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 
 // oneDNN counts the rows and columns skipped by a dilated kernel, so its dilation is one less.
 struct ConvolutionWindow {
-  explicit ConvolutionWindow(const Window& window)
+  explicit ConvolutionWindow(const graph::Window& window)
       : strides{window.stride_h, window.stride_w},
         dilation{window.dilation_h - 1, window.dilation_w - 1},
         begin{window.pad_top, window.pad_left},
@@ -30,9 +30,9 @@ struct ConvolutionWindow {
 };
 
 // [O, I / G, KH, KW] as oneDNN wants it: the same, or with groups [G, O / G, I / G, KH, KW].
-inline Shape split_groups(const Shape& weights, std::int64_t groups) {
+inline graph::Shape split_groups(const graph::Shape& weights, std::int64_t groups) {
   if (groups == 1) return weights;
-  Shape split{groups};
+  graph::Shape split{groups};
   split.insert(split.end(), weights.begin(), weights.end());
   split[1] /= groups;
   return split;
@@ -40,8 +40,8 @@ inline Shape split_groups(const Shape& weights, std::int64_t groups) {
 
 // `layout` of weights, with the dimensions `shape`. Weights that lie row-major for another op have that op's
 // dimensions, but their bytes are right for any op.
-inline Layout with_shape(const Layout& layout, const Shape& shape, DType dtype) {
-  const bool same = Shape(layout.data.dims, layout.data.dims + layout.data.ndims) == shape;
+inline Layout with_shape(const Layout& layout, const graph::Shape& shape, graph::DType dtype) {
+  const bool same = graph::Shape(layout.data.dims, layout.data.dims + layout.data.ndims) == shape;
   return same || !is_plain(layout) ? layout : plain_layout(shape, dtype);
 }
 
@@ -53,12 +53,12 @@ struct ConvolutionOperands {
   const OperandRequest& x;
   const OperandRequest& w;
   const OperandRequest& y;
-  const Attributes& attributes;
+  const graph::Attributes& attributes;
   bool strict = false;  // only the layouts that the graph has fixed will do
 
   ConvolutionWindow window() const { return ConvolutionWindow(attributes.window); }
-  Shape split_w() const { return split_groups(w.shape, attributes.groups); }
-  Layout any_w(DType dtype) const { return any_layout(Family::weights_shape(split_w()), dtype); }
+  graph::Shape split_w() const { return split_groups(w.shape, attributes.groups); }
+  Layout any_w(graph::DType dtype) const { return any_layout(Family::weights_shape(split_w()), dtype); }
 
   Layout any_x() const { return any_layout(x.shape, x.dtype); }
   Layout any_w() const { return any_w(w.dtype); }
@@ -104,4 +104,4 @@ auto choose_backward_layouts(const Operands& operands, int x_argument, Make make
   });
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

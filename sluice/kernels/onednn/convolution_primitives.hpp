@@ -8,21 +8,21 @@
 
 #include "sluice/kernels/onednn/convolution.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 
 // Appends a fused activation to a primitive's attributes.
-inline void append_activation(Activation activation, dnnl::primitive_attr& attributes) {
-  if (activation == Activation::kNone) return;
+inline void append_activation(graph::Activation activation, dnnl::primitive_attr& attributes) {
+  if (activation == graph::Activation::kNone) return;
   dnnl::post_ops post_ops;
-  if (activation == Activation::kRelu) post_ops.append_eltwise(1.0F, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
-  if (activation == Activation::kRelu6) post_ops.append_eltwise(1.0F, dnnl::algorithm::eltwise_clip, 0.0F, 6.0F);
+  if (activation == graph::Activation::kRelu) post_ops.append_eltwise(1.0F, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
+  if (activation == graph::Activation::kRelu6) post_ops.append_eltwise(1.0F, dnnl::algorithm::eltwise_clip, 0.0F, 6.0F);
   attributes.set_post_ops(post_ops);
 }
 
 // `bias`: null where there is none.
 template <typename Family>
 auto forward_desc(dnnl::algorithm algorithm, const Layout& x, const Layout& w, const Layout* bias, const Layout& y,
-                  const Attributes& attributes, const dnnl::engine& engine) {
+                  const graph::Attributes& attributes, const dnnl::engine& engine) {
   using Forward = typename Family::Forward;
   using Description = typename Forward::desc;
   const auto kind = dnnl::prop_kind::forward_training;
@@ -37,9 +37,9 @@ auto forward_desc(dnnl::algorithm algorithm, const Layout& x, const Layout& w, c
 // Backward primitives want to know the forward one; only its shapes matter.
 template <typename Family>
 auto forward_hint(const ConvolutionOperands<Family>& operands, const dnnl::engine& engine) {
-  Attributes attributes = operands.attributes;
-  attributes.activation = Activation::kNone;
-  const DType dtype = operands.x.dtype;
+  graph::Attributes attributes = operands.attributes;
+  attributes.activation = graph::Activation::kNone;
+  const graph::DType dtype = operands.x.dtype;
   return forward_desc<Family>(Family::kDirect, any_layout(operands.x.shape, dtype), operands.any_w(dtype), nullptr,
                               any_layout(operands.y.shape, dtype), attributes, engine);
 }
@@ -128,4 +128,4 @@ std::unique_ptr<PrimitiveKernel> make_backward_weights(dnnl::algorithm algorithm
   return kernel;
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

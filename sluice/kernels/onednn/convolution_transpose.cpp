@@ -2,7 +2,7 @@
 // [O, I, KH, KW] or [G, O / G, I / G, KH, KW]: the same bytes with two dimensions exchanged.
 #include "sluice/kernels/onednn/convolution_primitives.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 struct TransposedConvolution {
@@ -11,7 +11,7 @@ struct TransposedConvolution {
   using BackwardWeights = dnnl::deconvolution_backward_weights;
   static constexpr auto kDirect = dnnl::algorithm::deconvolution_direct;
 
-  static Shape weights_shape(Shape split) {
+  static graph::Shape weights_shape(graph::Shape split) {
     std::swap(split[split.size() - 4], split[split.size() - 3]);
     return split;
   }
@@ -37,10 +37,10 @@ KernelPtr make_convolution_transpose_backward_weights(const KernelRequest& reque
 
 KernelMakers convolution_transpose_kernels() {
   return {
-      {OpKind::kConvTranspose2d, make_convolution_transpose},
-      {OpKind::kConvTranspose2dBackwardData, make_convolution_transpose_backward_data},
-      {OpKind::kConvTranspose2dBackwardWeights, make_convolution_transpose_backward_weights},
+      {graph::OpKind::kConvTranspose2d, make_convolution_transpose},
+      {graph::OpKind::kConvTranspose2dBackwardData, make_convolution_transpose_backward_data},
+      {graph::OpKind::kConvTranspose2dBackwardWeights, make_convolution_transpose_backward_weights},
   };
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -6,15 +6,15 @@
 #include "sluice/kernels/onednn/loops/loop_kernel.hpp"
 #include "sluice/kernels/onednn/primitive_kernel.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 // What an op computes: `count` output features from `begin`, of `total`, for `rows` rows of `in` elements.
 struct DenseSpace {
-  DenseSpace(const Attributes& attributes, const Shape& x, const Shape& w, const Shape& y)
-      : in(element_count(w) / w[0]), count(w[0]), begin(attributes.out_begin) {
-    rows = element_count(x) / in;
-    total = element_count(y) / rows;
+  DenseSpace(const graph::Attributes& attributes, const graph::Shape& x, const graph::Shape& w, const graph::Shape& y)
+      : in(graph::element_count(w) / w[0]), count(w[0]), begin(attributes.out_begin) {
+    rows = graph::element_count(x) / in;
+    total = graph::element_count(y) / rows;
   }
   std::int64_t in;
   std::int64_t count;
@@ -24,7 +24,7 @@ struct DenseSpace {
 };
 
 Layout matrix(std::int64_t rows, std::int64_t columns, std::int64_t row_stride, std::int64_t column_stride,
-              DType dtype) {
+              graph::DType dtype) {
   return {{rows, columns}, onednn_type(dtype), dnnl::memory::dims{row_stride, column_stride}};
 }
 
@@ -76,10 +76,10 @@ KernelPtr make_gemm(const KernelRequest& request, const Gemm& gemm) {
 
 // The product that makes dw; dbias is summed beside it.
 KernelPtr make_weight_product(const KernelRequest& request, const DenseSpace& space, const dnnl::engine& engine) {
-  const DType dtype = request.inputs[1].dtype;
+  const graph::DType dtype = request.inputs[1].dtype;
   const bool adding = request.attributes.accumulate;
   const std::size_t output = request.inputs.size();
-  if (dtype == DType::kF32 && request.method != Method::kMatMul) {
+  if (dtype == graph::DType::kF32 && request.method != Method::kMatMul) {
     return make_gemm(request, {.transposed_a = true,
                                .rows = space.count,
                                .columns = space.in,
@@ -125,7 +125,7 @@ class WeightsAndBias : public Kernel {
  private:
   KernelPtr product_;
   Columns columns_;
-  DType dtype_;
+  graph::DType dtype_;
   bool accumulate_;
   std::size_t dbias_;
 };
@@ -138,7 +138,7 @@ KernelPtr make_dense(const KernelRequest& request, const dnnl::engine& engine) {
   const bool has_bias = request.inputs.size() - (request.attributes.partial ? 1 : 0) == 3;
   const Layout x_matrix = matrix(space.rows, space.in, space.in, 1, x.dtype);
   const Layout w_matrix = matrix(space.in, space.count, 1, space.in, w.dtype);
-  const Layout bias = matrix(1, space.count, space.count, 1, DType::kF32);
+  const Layout bias = matrix(1, space.count, space.count, 1, graph::DType::kF32);
   const Layout y_matrix = matrix(space.rows, space.count, space.total, 1, y.dtype);
   const auto desc = has_bias ? dnnl::matmul::desc(x_matrix, w_matrix, bias, y_matrix)
                              : dnnl::matmul::desc(x_matrix, w_matrix, y_matrix);
@@ -159,7 +159,7 @@ KernelPtr make_dense_backward_data(const KernelRequest& request, const dnnl::eng
   const DenseSpace space(request.attributes, dx.shape, w.shape, dy.shape);
   const bool adding = request.attributes.partial;
   const std::size_t output = request.inputs.size();
-  if (dy.dtype == DType::kF32 && request.method != Method::kMatMul) {
+  if (dy.dtype == graph::DType::kF32 && request.method != Method::kMatMul) {
     return make_gemm(request, {.rows = space.rows,
                                .columns = space.in,
                                .depth = space.count,
@@ -193,10 +193,10 @@ KernelPtr make_dense_backward_weights(const KernelRequest& request, const dnnl::
 
 KernelMakers dense_kernels() {
   return {
-      {OpKind::kDense, make_dense},
-      {OpKind::kDenseBackwardData, make_dense_backward_data},
-      {OpKind::kDenseBackwardWeights, make_dense_backward_weights},
+      {graph::OpKind::kDense, make_dense},
+      {graph::OpKind::kDenseBackwardData, make_dense_backward_data},
+      {graph::OpKind::kDenseBackwardWeights, make_dense_backward_weights},
   };
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -7,7 +7,7 @@
 #include "sluice/kernels/onednn/loops/loop_kernel.hpp"
 #include "sluice/kernels/onednn/vectors/vector_code.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 constexpr std::int64_t kMostColumns = 7;  // of a window at once: their sums and what they are made of stay in registers
@@ -33,7 +33,7 @@ class DepthwiseBackwardWeights : public Kernel {
         kernel_columns_(request.outputs[0].shape[3]) {
     implementation = "loop";
     inputs = {blocked_image_layout(request.inputs[0].shape), blocked_image_layout(request.inputs[1].shape)};
-    const Shape& dw = request.outputs[0].shape;
+    const graph::Shape& dw = request.outputs[0].shape;
     outputs = {Layout({dw[0], 1, 1, dw[2], dw[3]}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::Goihw16g)};
     if (request.outputs.size() == 2) outputs.push_back(plain_layout(request.outputs[1].shape));
   }
@@ -152,7 +152,7 @@ class DepthwiseBackwardWeights : public Kernel {
     store(total, to);
   }
 
-  Window window_;
+  graph::Window window_;
   std::int64_t samples_, blocks_, height_, width_, rows_, columns_, kernel_rows_, kernel_columns_;
 };
 
@@ -160,8 +160,8 @@ class DepthwiseBackwardWeights : public Kernel {
 
 bool is_known_depthwise(const KernelRequest& request) {
   const OperandRequest& x = request.inputs[0];
-  const auto is_f32 = [](const OperandRequest& each) { return each.dtype == DType::kF32; };
-  return request.kind == OpKind::kConv2dBackwardWeights && x.shape.size() == 4 &&
+  const auto is_f32 = [](const OperandRequest& each) { return each.dtype == graph::DType::kF32; };
+  return request.kind == graph::OpKind::kConv2dBackwardWeights && x.shape.size() == 4 &&
          request.attributes.groups == x.shape[1] && request.outputs[0].shape[0] == x.shape[1] &&
          x.shape[1] % kChannelBlock == 0 && std::ranges::all_of(request.inputs, is_f32) &&
          std::ranges::all_of(request.outputs, is_f32);
@@ -171,4 +171,4 @@ KernelPtr make_depthwise_backward_weights(const KernelRequest& request) {
   return std::make_unique<DepthwiseBackwardWeights>(request);
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

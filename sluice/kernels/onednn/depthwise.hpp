@@ -5,7 +5,7 @@
 
 #include "sluice/kernels/onednn/kernel/kernel.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 
 // Whether the loop knows it: fp32, channels that fill blocks of 16.
 bool is_known_depthwise(const KernelRequest& request);
@@ -14,4 +14,4 @@ bool is_known_depthwise(const KernelRequest& request);
 // dilation. Takes no scratch. Sums of a row of the image are made first, then those of all rows in order.
 KernelPtr make_depthwise_backward_weights(const KernelRequest& request);
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 struct DepthwiseImages {
@@ -18,7 +18,7 @@ struct DepthwiseImages {
     const std::int64_t block = n * (channels / kChannelBlock) + c / kChannelBlock;
     return static_cast<std::size_t>(((block * height + h) * width + w) * kChannelBlock + c % kChannelBlock);
   }
-  Shape shape() const { return {samples, channels, height, width}; }
+  graph::Shape shape() const { return {samples, channels, height, width}; }
 };
 
 std::vector<float> depthwise_operand(std::size_t count, float frequency) {
@@ -29,7 +29,7 @@ std::vector<float> depthwise_operand(std::size_t count, float frequency) {
 
 struct DepthwiseCase {
   DepthwiseImages x;
-  Window window;
+  graph::Window window;
 
   DepthwiseImages dy() const {
     const auto extent = [](std::int64_t in, std::int64_t pads, std::int64_t kernel, std::int64_t dilation,
@@ -40,7 +40,7 @@ struct DepthwiseCase {
   }
   KernelRequest request() const {
     KernelRequest request{
-        .kind = OpKind::kConv2dBackwardWeights,
+        .kind = graph::OpKind::kConv2dBackwardWeights,
         .attributes = {.window = window},
         .inputs = {{.shape = x.shape()}, {.shape = dy().shape()}},
         .outputs = {{.shape = {x.channels, 1, window.kernel_h, window.kernel_w}}, {.shape = {x.channels}}}};
@@ -50,7 +50,7 @@ struct DepthwiseCase {
 };
 
 void PrintTo(const DepthwiseCase& each, std::ostream* out) {
-  *out << to_string(each.x.shape()) << " by " << each.window.kernel_h << " x " << each.window.kernel_w;
+  *out << graph::to_string(each.x.shape()) << " by " << each.window.kernel_h << " x " << each.window.kernel_w;
 }
 
 // dw, then dbias.
@@ -93,7 +93,7 @@ TEST_P(Depthwise, GivesTheSumsOfItsDefinitionOnAnyNumberOfThreads) {
   const std::vector<float> dy = depthwise_operand(each.dy().count(), 0.53F);
   const std::vector<float> results = depthwise_results(each, x, dy, 1);
   std::size_t at = 0;
-  const Window& window = each.window;
+  const graph::Window& window = each.window;
   for (std::int64_t block = 0; block < each.x.channels / kChannelBlock; ++block) {
     for (std::int64_t tap = 0; tap < window.kernel_h * window.kernel_w; ++tap) {
       for (std::int64_t lane = 0; lane < kChannelBlock; ++lane) {
@@ -118,37 +118,37 @@ TEST_P(Depthwise, GivesTheSumsOfItsDefinitionOnAnyNumberOfThreads) {
     EXPECT_EQ(depthwise_results(each, x, dy, threads), results) << threads << " threads";
 }
 
-Window depthwise_window(std::int64_t h, std::int64_t w, std::int64_t stride, std::int64_t padding,
-                        std::int64_t dilation) {
-  Window window = square_window(h, stride, padding);
+graph::Window depthwise_window(std::int64_t h, std::int64_t w, std::int64_t stride, std::int64_t padding,
+                               std::int64_t dilation) {
+  graph::Window window = graph::square_window(h, stride, padding);
   window.kernel_w = w;
   window.dilation_h = window.dilation_w = dilation;
   return window;
 }
 
 INSTANTIATE_TEST_SUITE_P(Windows, Depthwise,
-                         ::testing::Values(DepthwiseCase{{3, 32, 14, 14}, square_window(5, 1, 2)},
-                                           DepthwiseCase{{2, 16, 15, 13}, square_window(5, 2, 2)},
-                                           DepthwiseCase{{2, 16, 7, 7}, square_window(7, 1, 3)},
+                         ::testing::Values(DepthwiseCase{{3, 32, 14, 14}, graph::square_window(5, 1, 2)},
+                                           DepthwiseCase{{2, 16, 15, 13}, graph::square_window(5, 2, 2)},
+                                           DepthwiseCase{{2, 16, 7, 7}, graph::square_window(7, 1, 3)},
                                            DepthwiseCase{{1, 48, 3, 2},
-                                                         square_window(7, 1, 3)},  // wider than the image
+                                                         graph::square_window(7, 1, 3)},  // wider than the image
                                            DepthwiseCase{{2, 16, 20, 24}, depthwise_window(9, 11, 1, 5, 1)},
                                            DepthwiseCase{{2, 16, 20, 20}, depthwise_window(3, 4, 3, 0, 2)},
                                            DepthwiseCase{{2, 16, 9, 1}, depthwise_window(5, 1, 1, 2, 1)}));
 
 TEST(DepthwiseChoice, IsTakenWhereOneDnnHasNoCodeOfItsOwn) {
   const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
-  const KernelPtr wide = make_kernel(DepthwiseCase{{2, 32, 14, 14}, square_window(7, 1, 3)}.request(), engine);
+  const KernelPtr wide = make_kernel(DepthwiseCase{{2, 32, 14, 14}, graph::square_window(7, 1, 3)}.request(), engine);
   EXPECT_FALSE(is_reference(*wide)) << wide->implementation;
   EXPECT_TRUE(is_blocked_image(wide->inputs[0]));
-  KernelRequest few = DepthwiseCase{{2, 16, 14, 14}, square_window(5, 1, 2)}.request();
+  KernelRequest few = DepthwiseCase{{2, 16, 14, 14}, graph::square_window(5, 1, 2)}.request();
   EXPECT_TRUE(is_known_depthwise(few));
   few.attributes.groups = 4;
   EXPECT_FALSE(is_known_depthwise(few));
-  few = DepthwiseCase{{2, 16, 14, 14}, square_window(5, 1, 2)}.request();
-  few.inputs[0].dtype = DType::kBF16;
+  few = DepthwiseCase{{2, 16, 14, 14}, graph::square_window(5, 1, 2)}.request();
+  few.inputs[0].dtype = graph::DType::kBF16;
   EXPECT_FALSE(is_known_depthwise(few));
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::kernels

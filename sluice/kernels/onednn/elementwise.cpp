@@ -9,7 +9,7 @@
 #include "sluice/kernels/onednn/primitive_kernel.hpp"
 #include "sluice/kernels/onednn/vectors/vector_code.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 // Calls `make(i, result)` for elements [i, i + 16) and stores the results, all threads sharing the work. What is left
@@ -82,7 +82,7 @@ Status relu(Operands operands, std::int64_t count) {
       operand<T>(operands, 1), count,
       [](Vector& y, const T* x) SLUICE_INLINE {
         load(x, y);
-        activate<Activation::kRelu>(y);
+        activate<graph::Activation::kRelu>(y);
       },
       source<T>(operands, 0));
   return {};
@@ -102,7 +102,7 @@ Status relu_backward(Operands operands, std::int64_t count) {
   return {};
 }
 
-template <typename T, Activation FusedActivation>
+template <typename T, graph::Activation FusedActivation>
 Status add(Operands operands, std::int64_t count) {
   make_elements(
       operand<T>(operands, 2), count,
@@ -118,14 +118,14 @@ Status add(Operands operands, std::int64_t count) {
 }
 
 template <typename T>
-Status add(Operands operands, std::int64_t count, Activation activation) {
+Status add(Operands operands, std::int64_t count, graph::Activation activation) {
   switch (activation) {
-    case Activation::kNone:
-      return add<T, Activation::kNone>(operands, count);
-    case Activation::kRelu:
-      return add<T, Activation::kRelu>(operands, count);
-    case Activation::kRelu6:
-      return add<T, Activation::kRelu6>(operands, count);
+    case graph::Activation::kNone:
+      return add<T, graph::Activation::kNone>(operands, count);
+    case graph::Activation::kRelu:
+      return add<T, graph::Activation::kRelu>(operands, count);
+    case graph::Activation::kRelu6:
+      return add<T, graph::Activation::kRelu6>(operands, count);
   }
   return {};
 }
@@ -145,7 +145,7 @@ template <typename Body>
 KernelPtr make_loop(const KernelRequest& request, const Body& body) {
   const Layout data = common_layout(request);
   const std::int64_t count = stored_elements(data);
-  const bool narrow = request.outputs[0].dtype == DType::kBF16;
+  const bool narrow = request.outputs[0].dtype == graph::DType::kBF16;
   auto kernel = std::make_unique<LoopKernel>(
       request, [body, count, narrow](Operands operands, const StepContext& /*context*/) -> Status {
         return narrow ? body(static_cast<BFloat16*>(nullptr), operands, count)
@@ -182,9 +182,9 @@ KernelPtr make_add(const KernelRequest& request, const dnnl::engine& /*engine*/)
 
 KernelMakers elementwise_kernels() {
   return {
-      {OpKind::kRelu, make_relu},
-      {OpKind::kReluBackward, make_relu_backward},
-      {OpKind::kAdd, make_add},
+      {graph::OpKind::kRelu, make_relu},
+      {graph::OpKind::kReluBackward, make_relu_backward},
+      {graph::OpKind::kAdd, make_add},
   };
 }
 
@@ -202,4 +202,4 @@ KernelPtr make_reorder(const Layout& from, const Layout& to, const dnnl::engine&
   return kernel;
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

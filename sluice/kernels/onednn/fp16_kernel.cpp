@@ -7,40 +7,41 @@
 #include "sluice/kernels/onednn/loops/convert.hpp"
 #include "sluice/kernels/onednn/loops/loop_kernel.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
-bool is_fp16(const OperandRequest& operand) { return operand.dtype == DType::kF16; }
+bool is_fp16(const OperandRequest& operand) { return operand.dtype == graph::DType::kF16; }
 bool is_fp16(const Layout& layout) { return layout.data_type() == dnnl::memory::data_type::f16; }
 
-bool reads_16_bits(OpKind kind) {
+bool reads_16_bits(graph::OpKind kind) {
   constexpr std::array kKinds{
-      OpKind::kCast,
-      OpKind::kSquaredSum,
-      OpKind::kDelayGradient,
-      OpKind::kAccumulateGradient,
-      OpKind::kReduceScatter,
-      OpKind::kOwnPart,
-      OpKind::kAllGather,
-      OpKind::kBatchNorm,
-      OpKind::kBatchNormApply,
-      OpKind::kBatchNormBackward,
-      OpKind::kBatchNormStatistics,
-      OpKind::kBatchNormBackwardSums,
-      OpKind::kBatchNormBackwardApply,
+      graph::OpKind::kCast,
+      graph::OpKind::kSquaredSum,
+      graph::OpKind::kDelayGradient,
+      graph::OpKind::kAccumulateGradient,
+      graph::OpKind::kReduceScatter,
+      graph::OpKind::kOwnPart,
+      graph::OpKind::kAllGather,
+      graph::OpKind::kBatchNorm,
+      graph::OpKind::kBatchNormApply,
+      graph::OpKind::kBatchNormBackward,
+      graph::OpKind::kBatchNormStatistics,
+      graph::OpKind::kBatchNormBackwardSums,
+      graph::OpKind::kBatchNormBackwardApply,
   };
-  return is_update(kind) || std::ranges::find(kKinds, kind) != kKinds.end();
+  return graph::is_update(kind) || std::ranges::find(kKinds, kind) != kKinds.end();
 }
 
 // By loops of our own: oneDNN might flush what are denormals in bf16.
 bool moves_elements(const KernelRequest& request) {
-  constexpr std::array kKinds{OpKind::kConcat,    OpKind::kSlice,      OpKind::kPad,
-                              OpKind::kBroadcast, OpKind::kSliceBatch, OpKind::kPlaceBatch};
-  return request.attributes.activation == Activation::kNone && std::ranges::find(kKinds, request.kind) != kKinds.end();
+  constexpr std::array kKinds{graph::OpKind::kConcat,    graph::OpKind::kSlice,      graph::OpKind::kPad,
+                              graph::OpKind::kBroadcast, graph::OpKind::kSliceBatch, graph::OpKind::kPlaceBatch};
+  return request.attributes.activation == graph::Activation::kNone &&
+         std::ranges::find(kKinds, request.kind) != kKinds.end();
 }
 
 // `values` of another type where they are fp16.
-std::vector<OperandRequest> with_stand_in(std::vector<OperandRequest> operands, DType stand_in) {
+std::vector<OperandRequest> with_stand_in(std::vector<OperandRequest> operands, graph::DType stand_in) {
   for (OperandRequest& operand : operands) {
     if (!is_fp16(operand)) continue;
     operand.dtype = stand_in;
@@ -53,7 +54,7 @@ std::vector<OperandRequest> with_stand_in(std::vector<OperandRequest> operands, 
 std::vector<Layout> in_own_types(const std::vector<Layout>& made, const std::vector<OperandRequest>& operands) {
   std::vector<Layout> layouts = made;
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (is_fp16(operands[i])) layouts[i] = with_type(made[i], DType::kF16);
+    if (is_fp16(operands[i])) layouts[i] = with_type(made[i], graph::DType::kF16);
   }
   return layouts;
 }
@@ -105,7 +106,7 @@ class StandInKernel : public Kernel {
       const Bytes offset = (workspace_bytes + kAlignment - 1) / kAlignment * kAlignment;
       const std::int64_t elements = stored_elements(layouts[i]);
       copies_.push_back({first + i, elements, offset});
-      workspace_bytes = offset + elements * size_of(DType::kF32);
+      workspace_bytes = offset + elements * size_of(graph::DType::kF32);
     }
   }
 
@@ -133,7 +134,7 @@ bool wants_fp16_kernel(const KernelRequest& request) {
 
 KernelPtr make_fp16_kernel(const KernelRequest& request, const dnnl::engine& engine, KernelMaker make) {
   const bool moves = moves_elements(request);
-  const DType stand_in = moves ? DType::kBF16 : DType::kF32;
+  const graph::DType stand_in = moves ? graph::DType::kBF16 : graph::DType::kF32;
   KernelRequest other = request;
   other.inputs = with_stand_in(request.inputs, stand_in);
   other.outputs = with_stand_in(request.outputs, stand_in);
@@ -144,9 +145,9 @@ KernelPtr make_fp16_kernel(const KernelRequest& request, const dnnl::engine& eng
 }
 
 KernelPtr make_fp16_reorder(const Layout& from, const Layout& to, const dnnl::engine& engine) {
-  KernelPtr made = make_reorder(is_fp16(from) ? with_type(from, DType::kF32) : from,
-                                is_fp16(to) ? with_type(to, DType::kF32) : to, engine);
+  KernelPtr made = make_reorder(is_fp16(from) ? with_type(from, graph::DType::kF32) : from,
+                                is_fp16(to) ? with_type(to, graph::DType::kF32) : to, engine);
   return std::make_unique<StandInKernel>(std::move(made), std::vector{from}, std::vector{to}, true);
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -11,7 +11,7 @@
 
 #include "sluice/kernels/onednn/kernel/kernel.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 
 // Whether an op of `request` needs make_fp16_kernel(): some operand is fp16, and no loop reads it as it lies.
 bool wants_fp16_kernel(const KernelRequest& request);
@@ -22,4 +22,4 @@ KernelPtr make_fp16_kernel(const KernelRequest& request, const dnnl::engine& eng
 // Between layouts of which one or both are fp16.
 KernelPtr make_fp16_reorder(const Layout& from, const Layout& to, const dnnl::engine& engine);
 
-}  // namespace sluice
+}  // namespace sluice::kernels

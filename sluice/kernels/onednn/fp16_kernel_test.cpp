@@ -8,7 +8,7 @@
 
 #include "sluice/kernels/fp16.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 constexpr std::size_t kPatterns = 65536;
@@ -42,16 +42,18 @@ void expect_all_numbers(const std::vector<Float16>& moved) {
 
 TEST(Fp16Kernel, MovesEveryNumberAsItIs) {
   const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
-  const Shape image{8, 32, 16, 16};
-  const Layout plain = plain_layout(image, DType::kF16), blocked = blocked_image_layout(image, DType::kF16);
+  const graph::Shape image{8, 32, 16, 16};
+  const Layout plain = plain_layout(image, graph::DType::kF16),
+               blocked = blocked_image_layout(image, graph::DType::kF16);
   expect_all_numbers(run_on_all(*make_fp16_reorder(plain, blocked, engine)));
   expect_all_numbers(run_on_all(*make_fp16_reorder(blocked, plain, engine)));
-  for (const OpKind kind : {OpKind::kTranspose, OpKind::kSliceBatch, OpKind::kPad}) {
-    KernelRequest request{
-        .kind = kind, .inputs = {{{256, 256}, DType::kF16, {}}}, .outputs = {{{256, 256}, DType::kF16, {}}}};
-    if (kind == OpKind::kTranspose) request.attributes.axes = {1, 0};
-    if (kind == OpKind::kSliceBatch) request.attributes.out_end = 256;
-    if (kind == OpKind::kPad) {
+  for (const graph::OpKind kind : {graph::OpKind::kTranspose, graph::OpKind::kSliceBatch, graph::OpKind::kPad}) {
+    KernelRequest request{.kind = kind,
+                          .inputs = {{{256, 256}, graph::DType::kF16, {}}},
+                          .outputs = {{{256, 256}, graph::DType::kF16, {}}}};
+    if (kind == graph::OpKind::kTranspose) request.attributes.axes = {1, 0};
+    if (kind == graph::OpKind::kSliceBatch) request.attributes.out_end = 256;
+    if (kind == graph::OpKind::kPad) {
       request.attributes.shape = {256, 256};
       request.attributes.out_end = 256;
     }
@@ -61,4 +63,4 @@ TEST(Fp16Kernel, MovesEveryNumberAsItIs) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::kernels

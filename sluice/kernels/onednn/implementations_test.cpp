@@ -13,32 +13,32 @@
 #include "sluice/testing/training_run.hpp"
 #include "sluice/testing/wave_input.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 constexpr double kRounding = 1e-4;  // of the largest value: Winograd rounds more
 
-std::vector<OpChoice> every_op(const Graph& graph, std::int32_t implementation, ProcessorId processor) {
-  std::vector<OpChoice> choices;
-  for (const Op& op : graph.ops()) {
+std::vector<graph::OpChoice> every_op(const graph::Graph& graph, std::int32_t implementation, ProcessorId processor) {
+  std::vector<graph::OpChoice> choices;
+  for (const graph::Op& op : graph.ops()) {
     const bool has = static_cast<std::size_t>(implementation) < op.implementations.size();
     choices.push_back({has ? implementation : 0, processor});
   }
   return choices;
 }
 
-Graph convolutions() { return build_training_model("resnet20", {.batch = 8, .width = 32}).value(); }
+graph::Graph convolutions() { return models::build_training_model("resnet20", {.batch = 8, .width = 32}).value(); }
 
 TEST(Implementations, OfConvolutionsDifferInNameOrWorkspaceAndTakeEachOthersPlace) {
   const auto compiled = make_onednn_backend()->compile(convolutions(), 2).value();
   int several = 0;
-  for (const Op& op : compiled->graph().ops()) {
+  for (const graph::Op& op : compiled->graph().ops()) {
     ASSERT_FALSE(op.implementations.empty());
     if (op.implementations.size() < 2) continue;
     ++several;
-    const Tensor& workspace = compiled->graph().tensor(op.outputs.back());
-    EXPECT_EQ(workspace.role, Role::kWorkspace);
-    EXPECT_EQ(workspace.bytes, std::max(op.implementations.front().workspace_bytes, kLeastWorkspace));
+    const graph::Tensor& workspace = compiled->graph().tensor(op.outputs.back());
+    EXPECT_EQ(workspace.role, graph::Role::kWorkspace);
+    EXPECT_EQ(workspace.bytes, std::max(op.implementations.front().workspace_bytes, graph::kLeastWorkspace));
     for (std::size_t i = 0; i < op.implementations.size(); ++i) {
       EXPECT_THAT(op.implementations[i].name, ::testing::Not(::testing::HasSubstr("ref")));
       for (std::size_t other = 0; other < i; ++other) {
@@ -51,10 +51,10 @@ TEST(Implementations, OfConvolutionsDifferInNameOrWorkspaceAndTakeEachOthersPlac
 }
 
 // The largest difference of what op `op` writes in two runs, as a share of the largest value.
-double difference(const GraphRunner& a, const GraphRunner& b, const Op& op) {
+double difference(const testing::GraphRunner& a, const testing::GraphRunner& b, const graph::Op& op) {
   double largest = 0, difference = 0;
-  for (const TensorId id : op.outputs) {
-    if (a.graph().tensor(id).role == Role::kWorkspace) continue;
+  for (const graph::TensorId id : op.outputs) {
+    if (a.graph().tensor(id).role == graph::Role::kWorkspace) continue;
     const auto* const ours = reinterpret_cast<const float*>(a.data(id));
     const auto* const theirs = reinterpret_cast<const float*>(b.data(id));
     for (Bytes i = 0; i < a.graph().tensor(id).bytes / 4; ++i) {
@@ -66,18 +66,18 @@ double difference(const GraphRunner& a, const GraphRunner& b, const Op& op) {
 }
 
 // Every op with several implementations on the operands that a step gives it, by the first one and as `step` says.
-void expect_same_values(CompiledGraph& compiled, const Rescheduled& step) {
+void expect_same_values(CompiledGraph& compiled, const graph::Rescheduled& step) {
   const auto chosen = compiled.rescheduled(step);
-  GraphRunner first(compiled);
-  GraphRunner other(*chosen);
-  WaveInput input(compiled.graph());
+  testing::GraphRunner first(compiled);
+  testing::GraphRunner other(*chosen);
+  testing::WaveInput input(compiled.graph());
   const StepContext context{.learning_rate = 0.01F, .input = &input};
   first.initialise(1);
   int compared = 0;
-  for (OpIndex index = 0; index < compiled.graph().op_count(); ++index) {
-    const Op& op = compiled.graph().op(index);
+  for (graph::OpIndex index = 0; index < compiled.graph().op_count(); ++index) {
+    const graph::Op& op = compiled.graph().op(index);
     const bool differs = op.implementations.size() > 1;
-    for (const TensorId id : op.inputs) {
+    for (const graph::TensorId id : op.inputs) {
       if (differs) std::memcpy(other.data(id), first.data(id), first.bytes(id).size());
     }
     first.run_op(index, context);
@@ -92,29 +92,31 @@ void expect_same_values(CompiledGraph& compiled, const Rescheduled& step) {
 
 // The direct gradient of the data wants its weights in another layout than Winograd's.
 TEST(Implementations, MayReorderTheirWeightsInside) {
-  const Graph logical = build_training_model("vgg11", {.batch = 4, .image_size = 96}).value();
+  const graph::Graph logical = models::build_training_model("vgg11", {.batch = 4, .image_size = 96}).value();
   const auto compiled = make_onednn_backend()->compile(logical, 2).value();
-  for (const Op& op : compiled->graph().ops()) {
-    const std::vector<Implementation>& known = op.implementations;
-    if (op.kind != OpKind::kConv2dBackwardData || !known[0].name.starts_with("jit_wino")) continue;
+  for (const graph::Op& op : compiled->graph().ops()) {
+    const std::vector<graph::Implementation>& known = op.implementations;
+    if (op.kind != graph::OpKind::kConv2dBackwardData || !known[0].name.starts_with("jit_wino")) continue;
     EXPECT_TRUE(known.back().name.ends_with("with weights reordered")) << op.name << " has " << known.back().name;
     EXPECT_LT(known.back().workspace_bytes, known[0].workspace_bytes);
     EXPECT_GE(known.back().workspace_bytes, compiled->graph().tensor(op.inputs[1]).bytes);
   }
   for (std::int32_t implementation = 1; implementation < 3; ++implementation) {
     SCOPED_TRACE(implementation);
-    expect_same_values(*compiled, chosen_step(compiled->graph(), every_op(compiled->graph(), implementation, 0)));
+    expect_same_values(*compiled,
+                       graph::chosen_step(compiled->graph(), every_op(compiled->graph(), implementation, 0)));
   }
 }
 
 TEST(Implementations, ComputeWhatTheFirstOneComputes) {
   const auto compiled = make_onednn_backend()->compile(convolutions(), 2).value();
   std::size_t most = 0;
-  for (const Op& op : compiled->graph().ops()) most = std::max(most, op.implementations.size());
+  for (const graph::Op& op : compiled->graph().ops()) most = std::max(most, op.implementations.size());
   ASSERT_GT(most, 1u);
   for (std::int32_t implementation = 1; implementation < static_cast<std::int32_t>(most); ++implementation) {
     SCOPED_TRACE(implementation);
-    expect_same_values(*compiled, chosen_step(compiled->graph(), every_op(compiled->graph(), implementation, 0)));
+    expect_same_values(*compiled,
+                       graph::chosen_step(compiled->graph(), every_op(compiled->graph(), implementation, 0)));
   }
 }
 
@@ -122,13 +124,15 @@ TEST(Implementations, RunOnOtherProcessorsWithTheirThreads) {
   for (const int threads : {1, 2, 3}) {
     SCOPED_TRACE(threads);
     const auto compiled = make_onednn_backend()->compile(convolutions(), std::vector{2, threads}).value();
-    expect_same_values(*compiled, chosen_step(compiled->graph(), every_op(compiled->graph(), 1, 1)));
-    const auto there = compiled->rescheduled(chosen_step(compiled->graph(), every_op(compiled->graph(), 0, 1)));
+    expect_same_values(*compiled, graph::chosen_step(compiled->graph(), every_op(compiled->graph(), 1, 1)));
+    const auto there = compiled->rescheduled(graph::chosen_step(compiled->graph(), every_op(compiled->graph(), 0, 1)));
     const auto alone = make_onednn_backend()->compile(convolutions(), threads).value();
-    EXPECT_EQ(farthest(trained(*there), trained(*alone), 0), "") << "the bits of a machine with its threads alone";
-    EXPECT_EQ(farthest(trained(*there), trained(*compiled), 0).empty(), threads == 2) << "and of no other";
+    EXPECT_EQ(testing::farthest(testing::trained(*there), testing::trained(*alone), 0), "")
+        << "the bits of a machine with its threads alone";
+    EXPECT_EQ(testing::farthest(testing::trained(*there), testing::trained(*compiled), 0).empty(), threads == 2)
+        << "and of no other";
   }
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::kernels

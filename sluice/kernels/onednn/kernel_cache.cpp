@@ -6,7 +6,7 @@
 
 #include "sluice/kernels/onednn/fp16_kernel.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 bool all_same(const std::vector<Layout>& a, const std::vector<Layout>& b) {
@@ -77,4 +77,4 @@ std::shared_ptr<Kernel> KernelCache::find_or_make_reorder(const Layout& from, co
   return reorders_.emplace_back(fp16 ? make_fp16_reorder(from, to, engine_) : make_reorder(from, to, engine_));
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -10,7 +10,7 @@
 
 #include "sluice/kernels/onednn/kernel/kernel.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 
 // `request` with every layout as the kernel that was made for it has it.
 KernelRequest in_layouts_of(const KernelRequest& request, const Kernel& kernel);
@@ -39,4 +39,4 @@ class KernelCache {
   std::vector<std::shared_ptr<Kernel>> reorders_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::kernels

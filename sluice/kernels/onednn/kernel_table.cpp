@@ -3,11 +3,11 @@
 #include "sluice/kernels/onednn/fp16_kernel.hpp"
 #include "sluice/kernels/onednn/kernel/kernel.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
-std::map<OpKind, KernelMaker> all_makers() {
-  std::map<OpKind, KernelMaker> all;
+std::map<graph::OpKind, KernelMaker> all_makers() {
+  std::map<graph::OpKind, KernelMaker> all;
 #define SLUICE_KERNEL_FAMILY(family) family,
   for (const auto& family : {SLUICE_KERNEL_FAMILIES(SLUICE_KERNEL_FAMILY)}) {
 #undef SLUICE_KERNEL_FAMILY
@@ -32,10 +32,10 @@ std::vector<Layout> plain_layouts(const std::vector<OperandRequest>& operands) {
 }
 
 KernelPtr make_kernel(const KernelRequest& request, const dnnl::engine& engine) {
-  static const std::map<OpKind, KernelMaker> makers = all_makers();
+  static const std::map<graph::OpKind, KernelMaker> makers = all_makers();
   const auto maker = makers.find(request.kind);
   SLUICE_CHECK(maker != makers.end(), "no kernel for " + std::string(to_string(request.kind)));
   return wants_fp16_kernel(request) ? make_fp16_kernel(request, engine, maker->second) : maker->second(request, engine);
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

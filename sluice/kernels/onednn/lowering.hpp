@@ -14,14 +14,14 @@
 
 #include "sluice/kernels/onednn/kernel/kernel.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 
 // What an op's kernels are made of: one request for each of its implementations, with the layouts of the first one. A
 // reorder has none: its layouts say all.
 using OpRequests = std::vector<KernelRequest>;
 
 struct LoweredGraph {
-  Graph graph;
+  graph::Graph graph;
   std::vector<Layout> layouts;                   // by TensorId
   std::vector<std::shared_ptr<Kernel>> kernels;  // by OpIndex; equal ops share one
   std::vector<OpRequests> requests;              // by OpIndex
@@ -30,12 +30,12 @@ struct LoweredGraph {
 // `threads` by processor; kernels are the main one's. Ops get the implementations that can take each other's place, and
 // workspaces that are large enough on every processor. Throws dnnl::error where oneDNN has no kernel for an op, or none
 // on another processor in the layouts that the main one uses.
-LoweredGraph lower_to_onednn(const Graph& logical, const dnnl::engine& engine, const std::vector<int>& threads);
+LoweredGraph lower_to_onednn(const graph::Graph& logical, const dnnl::engine& engine, const std::vector<int>& threads);
 
 // The same layouts for the ops in another order, by other implementations and on other processors. Kernels of the main
 // processor's first implementations are shared with `lowered`; those of two processors are never one, because they run
 // at the same time. A batch norm that runs again gets a kernel of its apply part, for the same layouts.
-LoweredGraph reschedule_kernels(const LoweredGraph& lowered, const Rescheduled& step, const dnnl::engine& engine,
+LoweredGraph reschedule_kernels(const LoweredGraph& lowered, const graph::Rescheduled& step, const dnnl::engine& engine,
                                 const std::vector<int>& threads);
 
-}  // namespace sluice
+}  // namespace sluice::kernels

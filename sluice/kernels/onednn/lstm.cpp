@@ -4,7 +4,7 @@
 #include "sluice/kernels/onednn/primitive_kernel.hpp"
 #include "sluice/kernels/onednn/vectors/vector_math.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 // One sample. Rows of gates are `hidden` values each of input, forget, cell and output. `gates` may be `gates_x`, and
@@ -86,7 +86,7 @@ SLUICE_VECTOR_CLONES void backward_row(const BFloat16* dh, const BFloat16* gates
 }
 
 struct CellSpace {
-  explicit CellSpace(const Shape& gates) : batch(gates[0]), hidden(gates[1] / 4) {}
+  explicit CellSpace(const graph::Shape& gates) : batch(gates[0]), hidden(gates[1] / 4) {}
   std::int64_t batch, hidden;
 };
 
@@ -110,7 +110,7 @@ void forward(const CellSpace& space, const float* recurrent, Operands operands) 
 }
 
 template <typename T>
-void backward(const CellSpace& space, const Attributes& attributes, Operands operands) {
+void backward(const CellSpace& space, const graph::Attributes& attributes, Operands operands) {
   const std::size_t carry = attributes.state ? 5 : 3;  // where dc is, if there is one
   const std::size_t output = carry + (attributes.carry ? 1 : 0);
   const auto* c_old = attributes.state ? operand<const float>(operands, 3) : nullptr;
@@ -125,9 +125,11 @@ void backward(const CellSpace& space, const Attributes& attributes, Operands ope
   });
 }
 
-Layout row_major(std::int64_t rows, std::int64_t columns, DType dtype) { return plain_layout({rows, columns}, dtype); }
+Layout row_major(std::int64_t rows, std::int64_t columns, graph::DType dtype) {
+  return plain_layout({rows, columns}, dtype);
+}
 
-Layout transposed_weights(const CellSpace& space, DType dtype) {
+Layout transposed_weights(const CellSpace& space, graph::DType dtype) {
   return {{space.hidden, 4 * space.hidden}, onednn_type(dtype), dnnl::memory::dims{1, space.hidden}};
 }
 
@@ -162,7 +164,7 @@ class StatefulBackward : public Kernel {
 
 KernelPtr make_lstm_cell(const KernelRequest& request, const dnnl::engine& engine) {
   const CellSpace space(request.inputs[0].shape);
-  const DType dtype = request.inputs[0].dtype;
+  const graph::DType dtype = request.inputs[0].dtype;
   if (!request.attributes.state) {
     return std::make_unique<LoopKernel>(request, [space, dtype](Operands operands, const StepContext& /*context*/) {
       with_element(dtype, [&]<typename T>(T) { forward<T>(space, nullptr, operands); });
@@ -171,7 +173,7 @@ KernelPtr make_lstm_cell(const KernelRequest& request, const dnnl::engine& engin
   }
   const Layout h = row_major(space.batch, space.hidden, dtype);
   const Layout w = transposed_weights(space, dtype);
-  const Layout recurrent = row_major(space.batch, 4 * space.hidden, DType::kF32);
+  const Layout recurrent = row_major(space.batch, 4 * space.hidden, graph::DType::kF32);
   auto kernel = make_product(h, w, recurrent, request, engine);
   constexpr std::size_t kWorkspace = 7;
   const Bytes offset = align_up(kernel->workspace_bytes, 64);
@@ -189,7 +191,7 @@ KernelPtr make_lstm_cell(const KernelRequest& request, const dnnl::engine& engin
 
 KernelPtr make_lstm_cell_backward(const KernelRequest& request, const dnnl::engine& engine) {
   const CellSpace space(request.inputs[1].shape);
-  const DType dtype = request.inputs[1].dtype;
+  const graph::DType dtype = request.inputs[1].dtype;
   const LoopKernel::Body gates = [space, dtype, attributes = request.attributes](Operands operands,
                                                                                  const StepContext& /*context*/) {
     with_element(dtype, [&]<typename T>(T) { backward<T>(space, attributes, operands); });
@@ -212,9 +214,9 @@ KernelPtr make_lstm_cell_backward(const KernelRequest& request, const dnnl::engi
 
 KernelMakers lstm_kernels() {
   return {
-      {OpKind::kLstmCell, make_lstm_cell},
-      {OpKind::kLstmCellBackward, make_lstm_cell_backward},
+      {graph::OpKind::kLstmCell, make_lstm_cell},
+      {graph::OpKind::kLstmCellBackward, make_lstm_cell_backward},
   };
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -3,7 +3,7 @@
 // its elements side by side; where neither has, the operand is packed in the workspace, before or after.
 #include "sluice/kernels/onednn/primitive_kernel.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 using dnnl::memory;
@@ -67,7 +67,7 @@ Matrices product_in(const OperandRequest& y, const std::vector<std::int64_t>& pe
 class MatMul : public Kernel {
  public:
   MatMul(const KernelRequest& request, const dnnl::engine& engine) : engine_(engine), stream_(engine) {
-    const Attributes& attributes = request.attributes;
+    const graph::Attributes& attributes = request.attributes;
     Matrices a = permuted(request.inputs[0], attributes.perm_a);
     Matrices b = permuted(request.inputs[1], attributes.perm_b);
     Matrices y = product_in(request.outputs[0], attributes.perm_y);
@@ -172,8 +172,8 @@ KernelPtr make_matmul(const KernelRequest& request, const dnnl::engine& engine) 
 
 KernelMakers matmul_kernels() {
   return {
-      {OpKind::kMatMul, make_matmul},
+      {graph::OpKind::kMatMul, make_matmul},
   };
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

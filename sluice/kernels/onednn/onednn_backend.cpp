@@ -10,7 +10,7 @@
 #include "sluice/kernels/onednn/lowering.hpp"
 #include "sluice/kernels/wait_policy.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 class OnednnGraph : public CompiledGraph {
@@ -18,51 +18,53 @@ class OnednnGraph : public CompiledGraph {
   OnednnGraph(dnnl::engine engine, LoweredGraph lowered, std::vector<int> threads)
       : engine_(std::move(engine)), lowered_(std::move(lowered)), threads_(std::move(threads)) {}
 
-  const Graph& graph() const override { return lowered_.graph; }
+  const graph::Graph& graph() const override { return lowered_.graph; }
 
-  Status run(OpIndex op, std::span<void* const> operands, const StepContext& context) override {
+  Status run(graph::OpIndex op, std::span<void* const> operands, const StepContext& context) override {
     const auto processor = static_cast<std::size_t>(lowered_.graph.op(op).processor);
     omp_set_num_threads(threads_.at(processor));  // a setting of the calling thread, which need not have compiled
     try {
       return lowered_.kernels.at(static_cast<std::size_t>(op))->run(operands, context);
     } catch (const dnnl::error& error) {
-      const Op& failed = lowered_.graph.op(op);
+      const graph::Op& failed = lowered_.graph.op(op);
       return Error{ErrorCode::kUnsupported, "oneDNN failed in op " + failed.name + ": " + error.what()};
     }
   }
 
-  std::unique_ptr<CompiledGraph> rescheduled(const Rescheduled& step) const override {
+  std::unique_ptr<CompiledGraph> rescheduled(const graph::Rescheduled& step) const override {
     return std::make_unique<OnednnGraph>(engine_, reschedule_kernels(lowered_, step, engine_, threads_), threads_);
   }
 
-  void to_plain(TensorId tensor, const void* stored, std::span<float> plain) override {
+  void to_plain(graph::TensorId tensor, const void* stored, std::span<float> plain) override {
     // oneDNN's memory objects know no const; a reorder only reads its source.
     const Layout& layout = stored_layout(tensor);
     if (!is_fp16(tensor)) return reorder(tensor, layout, const_cast<void*>(stored), plain_form(tensor), plain.data());
     std::vector<float> widened(static_cast<std::size_t>(stored_elements(layout)));
     convert(static_cast<const Float16*>(stored), std::ssize(widened), widened.data());
-    reorder(tensor, with_type(layout, DType::kF32), widened.data(), plain_form(tensor), plain.data());
+    reorder(tensor, with_type(layout, graph::DType::kF32), widened.data(), plain_form(tensor), plain.data());
   }
 
-  void from_plain(TensorId tensor, std::span<const float> plain, void* stored) override {
+  void from_plain(graph::TensorId tensor, std::span<const float> plain, void* stored) override {
     const Layout& layout = stored_layout(tensor);
     auto* const values = const_cast<float*>(plain.data());
     if (!is_fp16(tensor)) return reorder(tensor, plain_form(tensor), values, layout, stored);
     std::vector<float> widened(static_cast<std::size_t>(stored_elements(layout)));
-    reorder(tensor, plain_form(tensor), values, with_type(layout, DType::kF32), widened.data());
+    reorder(tensor, plain_form(tensor), values, with_type(layout, graph::DType::kF32), widened.data());
     convert(widened.data(), std::ssize(widened), static_cast<Float16*>(stored));
   }
 
  private:
-  const Layout& stored_layout(TensorId tensor) const { return lowered_.layouts[static_cast<std::size_t>(tensor)]; }
-  bool is_fp16(TensorId tensor) const { return lowered_.graph.tensor(tensor).dtype == DType::kF16; }
-  Layout plain_form(TensorId tensor) const {
+  const Layout& stored_layout(graph::TensorId tensor) const {
+    return lowered_.layouts[static_cast<std::size_t>(tensor)];
+  }
+  bool is_fp16(graph::TensorId tensor) const { return lowered_.graph.tensor(tensor).dtype == graph::DType::kF16; }
+  Layout plain_form(graph::TensorId tensor) const {
     return row_major_form(stored_layout(tensor), dnnl::memory::data_type::f32);
   }
 
-  void reorder(TensorId id, const Layout& from, void* source, const Layout& to, void* target) {
-    const Tensor& tensor = lowered_.graph.tensor(id);
-    SLUICE_CHECK(tensor.dtype == DType::kF32 || is_half(tensor.dtype),
+  void reorder(graph::TensorId id, const Layout& from, void* source, const Layout& to, void* target) {
+    const graph::Tensor& tensor = lowered_.graph.tensor(id);
+    SLUICE_CHECK(tensor.dtype == graph::DType::kF32 || graph::is_half(tensor.dtype),
                  tensor.name + " holds integers: it has no row-major fp32 form");
     if (same_bytes(from, to)) {
       std::memcpy(target, source, from.get_size());
@@ -87,7 +89,8 @@ class OnednnBackend : public Backend {
   using Backend::compile;
   std::string name() const override { return "onednn"; }
 
-  Result<std::unique_ptr<CompiledGraph>> compile(const Graph& logical, const std::vector<int>& threads) override {
+  Result<std::unique_ptr<CompiledGraph>> compile(const graph::Graph& logical,
+                                                 const std::vector<int>& threads) override {
     if (const int least = std::ranges::min(threads); least < 1) {
       return Error{ErrorCode::kBadInput, "onednn: asked for " + std::to_string(least) + " threads; use at least 1"};
     }
@@ -112,4 +115,4 @@ void forget_unused_kernels() {
 
 std::unique_ptr<Backend> make_onednn_backend() { return std::make_unique<OnednnBackend>(); }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -5,11 +5,11 @@
 
 #include "sluice/kernels/backend.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 
 std::unique_ptr<Backend> make_onednn_backend();
 
 // Drops what is remembered of kernels that no compiled graph uses any more: those tried while lowering.
 void forget_unused_kernels();
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -6,7 +6,7 @@
 #include <oneapi/dnnl/dnnl.hpp>
 #include <utility>
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 constexpr std::pair<dnnl::cpu_isa, const char*> kNames[] = {{dnnl::cpu_isa::sse41, "sse41"},
@@ -48,4 +48,4 @@ OneDnnFacts read_onednn_facts() {
           .amx = includes(isa, dnnl::cpu_isa::avx512_core_amx)};
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace sluice {
+namespace sluice::kernels {
 
 struct OneDnnFacts {
   std::string version;       // of the library that runs: "2.6.3"
@@ -14,4 +14,4 @@ struct OneDnnFacts {
 
 OneDnnFacts read_onednn_facts();
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -3,7 +3,7 @@
 
 #include "sluice/kernels/onednn/kernel_cache.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 KernelRequest by_method(const KernelRequest& request, const Kernel& kernel, Method method, Bytes scratch) {
@@ -18,19 +18,19 @@ KernelRequest by_method(const KernelRequest& request, const Kernel& kernel, Meth
 std::vector<KernelRequest> other_methods(const KernelRequest& request, const Kernel& kernel) {
   constexpr Bytes kEndless = std::numeric_limits<Bytes>::max();
   switch (request.kind) {
-    case OpKind::kConv2d:
-    case OpKind::kConv2dBackwardData:
-    case OpKind::kConv2dBackwardWeights:
+    case graph::OpKind::kConv2d:
+    case graph::OpKind::kConv2dBackwardData:
+    case graph::OpKind::kConv2dBackwardWeights:
       return {by_method(request, kernel, Method::kWinograd, kEndless),
               by_method(request, kernel, Method::kWinograd, request.scratch / 2),
               by_method(request, kernel, Method::kWinograd, request.scratch / 4),
               by_method(request, kernel, Method::kDirect, 0)};
-    case OpKind::kDenseBackwardData:
-    case OpKind::kDenseBackwardWeights:
+    case graph::OpKind::kDenseBackwardData:
+    case graph::OpKind::kDenseBackwardWeights:
       return {by_method(request, kernel, Method::kMatMul, 0)};
     default:
       return {};
   }
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -1,7 +1,7 @@
 // Pooling. The index of a max pool is oneDNN's workspace: for each output element, which tap of the window won.
 #include "sluice/kernels/onednn/primitive_kernel.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 using dnnl::pooling_backward;
@@ -10,7 +10,7 @@ using dnnl::pooling_forward;
 constexpr auto kMax = dnnl::algorithm::pooling_max;
 
 struct PoolWindow {
-  explicit PoolWindow(const Window& window)
+  explicit PoolWindow(const graph::Window& window)
       : strides{window.stride_h, window.stride_w},
         kernel{window.kernel_h, window.kernel_w},
         begin{window.pad_top, window.pad_left},
@@ -21,7 +21,7 @@ struct PoolWindow {
   dnnl::memory::dims end;
 };
 
-dnnl::algorithm average(const Attributes& attributes) {
+dnnl::algorithm average(const graph::Attributes& attributes) {
   return attributes.count_padding ? dnnl::algorithm::pooling_avg_include_padding
                                   : dnnl::algorithm::pooling_avg_exclude_padding;
 }
@@ -40,10 +40,10 @@ void relu(T* values, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) values[i] = values[i] > T{0} ? values[i] : T{0};
 }
 
-std::function<void(std::span<void* const>)> relu_of_output(const Layout& y, DType dtype) {
-  const auto count = static_cast<std::int64_t>(y.get_size()) / size_of(dtype);
+std::function<void(std::span<void* const>)> relu_of_output(const Layout& y, graph::DType dtype) {
+  const auto count = static_cast<std::int64_t>(y.get_size()) / graph::size_of(dtype);
   return [count, dtype](std::span<void* const> operands) {
-    if (dtype == DType::kBF16) {
+    if (dtype == graph::DType::kBF16) {
       relu(static_cast<std::int16_t*>(operands[1]), count);
     } else {
       relu(static_cast<float*>(operands[1]), count);
@@ -65,7 +65,7 @@ KernelPtr make_forward(dnnl::algorithm algorithm, const KernelRequest& request, 
     kernel->outputs.push_back(desc.workspace_desc());
     kernel->bind(DNNL_ARG_WORKSPACE, 2, desc.workspace_desc());
   }
-  if (request.attributes.activation == Activation::kRelu) kernel->then(relu_of_output(desc.dst_desc(), x.dtype));
+  if (request.attributes.activation == graph::Activation::kRelu) kernel->then(relu_of_output(desc.dst_desc(), x.dtype));
   kernel->bind_scratchpad();
   return kernel;
 }
@@ -121,11 +121,11 @@ KernelPtr make_average_pool_backward(const KernelRequest& request, const dnnl::e
 
 KernelMakers pooling_kernels() {
   return {
-      {OpKind::kMaxPool, make_max_pool},
-      {OpKind::kAvgPool, make_average_pool},
-      {OpKind::kMaxPoolBackward, make_max_pool_backward},
-      {OpKind::kAvgPoolBackward, make_average_pool_backward},
+      {graph::OpKind::kMaxPool, make_max_pool},
+      {graph::OpKind::kAvgPool, make_average_pool},
+      {graph::OpKind::kMaxPoolBackward, make_max_pool_backward},
+      {graph::OpKind::kAvgPoolBackward, make_average_pool_backward},
   };
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -1,6 +1,6 @@
 #include "sluice/kernels/onednn/primitive_kernel.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 
 dnnl::primitive_attr user_scratchpad() {
   dnnl::primitive_attr attributes;
@@ -27,4 +27,4 @@ Status PrimitiveKernel::run(std::span<void* const> operands, const StepContext& 
   return {};
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -9,7 +9,7 @@
 
 #include "sluice/kernels/onednn/kernel/kernel.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 
 // The attributes that every primitive starts from: scratchpad in user mode.
 dnnl::primitive_attr user_scratchpad();
@@ -49,4 +49,4 @@ class PrimitiveKernel : public Kernel {
   std::function<void(std::span<void* const>)> epilogue_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::kernels

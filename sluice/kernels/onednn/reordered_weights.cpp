@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 constexpr Bytes kCopyAlignment = 64;  // a cache line, as operands have
@@ -54,4 +54,4 @@ KernelPtr with_weights_reordered(KernelPtr kernel, const KernelRequest& request,
   return std::make_unique<ReorderedWeights>(std::move(kernel), request, weights, engine);
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

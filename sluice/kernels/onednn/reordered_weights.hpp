@@ -8,11 +8,11 @@
 
 #include "sluice/kernels/onednn/kernel/kernel.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 
 // `kernel` for `request`, whose layouts are all fixed. It differs from these in operand `weights` (inputs, then outputs)
 // at most; where it does not differ it is returned as it is.
 KernelPtr with_weights_reordered(KernelPtr kernel, const KernelRequest& request, std::size_t weights,
                                  const dnnl::engine& engine);
 
-}  // namespace sluice
+}  // namespace sluice::kernels

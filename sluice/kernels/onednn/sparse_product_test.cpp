@@ -8,13 +8,13 @@
 #include "sluice/kernels/backends/backends.hpp"
 #include "sluice/testing/op_cases/graph_runner.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 constexpr std::int64_t kColumns = 700;
 
-SparseMatrix weighted_runs(std::int64_t rows) {
-  SparseMatrix matrix;
+graph::SparseMatrix weighted_runs(std::int64_t rows) {
+  graph::SparseMatrix matrix;
   matrix.columns = kColumns;
   for (std::int64_t row = 0; row < rows; ++row) {
     for (std::int64_t term = 0; term < 9; ++term) {
@@ -26,16 +26,16 @@ SparseMatrix weighted_runs(std::int64_t rows) {
 }
 
 std::vector<float> product_of_lines(std::int64_t lines, const std::vector<float>& x) {
-  GraphBuilder builder("product");
+  graph::GraphBuilder builder("product");
   builder.begin_layer("product");
-  const TensorId given = builder.named_parameter("x", {lines, 1, 1, kColumns}, {}, Role::kParameter);
-  const TensorId y = builder.sparse_product(given, 3, weighted_runs(600));
+  const graph::TensorId given = builder.named_parameter("x", {lines, 1, 1, kColumns}, {}, graph::Role::kParameter);
+  const graph::TensorId y = builder.sparse_product(given, 3, weighted_runs(600));
   const std::string name = builder.tensor(y).name;
   const auto graph = builder.finish_without_loss();
   EXPECT_TRUE(graph.ok());
   const auto compiled = make_onednn_backend()->compile(*graph, 2);
   EXPECT_TRUE(compiled.ok());
-  GraphRunner runner(**compiled);
+  testing::GraphRunner runner(**compiled);
   runner.set_plain(runner.find("x"), x);
   runner.run_step({});
   return runner.plain(runner.find(name));
@@ -54,4 +54,4 @@ TEST(SparseProducts, OfOneLineHaveTheBitsOfThoseOfMany) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::kernels

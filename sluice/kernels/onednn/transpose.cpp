@@ -1,12 +1,12 @@
 // Transposition as oneDNN's reorder: x is described by strides that make its dimensions y's.
 #include "sluice/kernels/onednn/primitive_kernel.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 KernelPtr make_transpose(const KernelRequest& request, const dnnl::engine& engine) {
   const OperandRequest& y = request.outputs[0];
-  const Shape& x = request.inputs[0].shape;
+  const graph::Shape& x = request.inputs[0].shape;
   const std::vector<std::int64_t>& axes = request.attributes.axes;
   dnnl::memory::dims x_strides(x.size(), 1);
   for (std::size_t i = x.size(); i > 1; --i) x_strides[i - 2] = x_strides[i - 1] * x[i - 1];
@@ -29,8 +29,8 @@ KernelPtr make_transpose(const KernelRequest& request, const dnnl::engine& engin
 
 KernelMakers transpose_kernels() {
   return {
-      {OpKind::kTranspose, make_transpose},
+      {graph::OpKind::kTranspose, make_transpose},
   };
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

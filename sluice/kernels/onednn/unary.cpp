@@ -2,7 +2,7 @@
 #include "sluice/kernels/onednn/loops/unary_loop.hpp"
 #include "sluice/kernels/onednn/primitive_kernel.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 using dnnl::algorithm;
@@ -16,37 +16,37 @@ struct Eltwise {
   float alpha = 0, beta = 0;
 };
 
-Eltwise eltwise_of(const Attributes& attributes) {
+Eltwise eltwise_of(const graph::Attributes& attributes) {
   const float alpha = attributes.alpha;
   const float beta = attributes.beta;
   switch (attributes.unary) {
-    case UnaryFunction::kLinear:
+    case graph::UnaryFunction::kLinear:
       return {algorithm::eltwise_linear, algorithm::eltwise_linear, alpha, beta};
-    case UnaryFunction::kLeakyRelu:
+    case graph::UnaryFunction::kLeakyRelu:
       return {algorithm::eltwise_relu, algorithm::eltwise_relu_use_dst_for_bwd, alpha};
-    case UnaryFunction::kClip:
+    case graph::UnaryFunction::kClip:
       return {algorithm::eltwise_clip_v2, algorithm::eltwise_clip_v2_use_dst_for_bwd, alpha, beta};
-    case UnaryFunction::kElu:
+    case graph::UnaryFunction::kElu:
       return {algorithm::eltwise_elu, algorithm::eltwise_elu_use_dst_for_bwd, alpha};
-    case UnaryFunction::kSigmoid:
+    case graph::UnaryFunction::kSigmoid:
       return {algorithm::eltwise_logistic, algorithm::eltwise_logistic_use_dst_for_bwd};
-    case UnaryFunction::kTanh:
+    case graph::UnaryFunction::kTanh:
       return {algorithm::eltwise_tanh, algorithm::eltwise_tanh_use_dst_for_bwd};
-    case UnaryFunction::kSilu:
+    case graph::UnaryFunction::kSilu:
       return {algorithm::eltwise_swish, algorithm::eltwise_swish, 1.0F};
-    case UnaryFunction::kHardSwish:
+    case graph::UnaryFunction::kHardSwish:
       return {algorithm::eltwise_hardswish, algorithm::eltwise_hardswish};
-    case UnaryFunction::kGelu:
+    case graph::UnaryFunction::kGelu:
       return {algorithm::eltwise_gelu_erf, algorithm::eltwise_gelu_erf};
-    case UnaryFunction::kGeluTanh:
+    case graph::UnaryFunction::kGeluTanh:
       return {algorithm::eltwise_gelu_tanh, algorithm::eltwise_gelu_tanh};
-    case UnaryFunction::kExp:
+    case graph::UnaryFunction::kExp:
       return {algorithm::eltwise_exp, algorithm::eltwise_exp_use_dst_for_bwd};
-    case UnaryFunction::kSqrt:
+    case graph::UnaryFunction::kSqrt:
       return {algorithm::eltwise_sqrt, algorithm::eltwise_sqrt_use_dst_for_bwd};
-    case UnaryFunction::kAbs:
+    case graph::UnaryFunction::kAbs:
       return {algorithm::eltwise_abs, algorithm::eltwise_abs};
-    case UnaryFunction::kPower:
+    case graph::UnaryFunction::kPower:
       return {algorithm::eltwise_pow, algorithm::eltwise_pow, 1.0F, alpha};
     default:  // a loop
       break;
@@ -54,10 +54,10 @@ Eltwise eltwise_of(const Attributes& attributes) {
   return {};
 }
 
-bool is_loop(const Attributes& attributes) { return eltwise_of(attributes).forward == algorithm::undef; }
+bool is_loop(const graph::Attributes& attributes) { return eltwise_of(attributes).forward == algorithm::undef; }
 
-eltwise_forward::primitive_desc forward_desc(algorithm function, const Attributes& attributes, const Layout& data,
-                                             const dnnl::engine& engine) {
+eltwise_forward::primitive_desc forward_desc(algorithm function, const graph::Attributes& attributes,
+                                             const Layout& data, const dnnl::engine& engine) {
   const Eltwise eltwise = eltwise_of(attributes);
   return {{dnnl::prop_kind::forward_training, function, data, eltwise.alpha, eltwise.beta}, user_scratchpad(), engine};
 }
@@ -86,7 +86,7 @@ KernelPtr make_unary_backward(const KernelRequest& request, const dnnl::engine& 
   auto kernel = std::make_unique<PrimitiveKernel>(eltwise_backward(desc), desc, engine);
   kernel->inputs = {data, data};
   kernel->outputs = {data};
-  kernel->bind(backward_reads_output(request.attributes.unary) ? DNNL_ARG_DST : DNNL_ARG_SRC, 0, data);
+  kernel->bind(graph::backward_reads_output(request.attributes.unary) ? DNNL_ARG_DST : DNNL_ARG_SRC, 0, data);
   kernel->bind(DNNL_ARG_DIFF_DST, 1, data);
   kernel->bind(DNNL_ARG_DIFF_SRC, 2, data);
   kernel->bind_scratchpad();
@@ -97,9 +97,9 @@ KernelPtr make_unary_backward(const KernelRequest& request, const dnnl::engine& 
 
 KernelMakers unary_kernels() {
   return {
-      {OpKind::kUnary, make_unary},
-      {OpKind::kUnaryBackward, make_unary_backward},
+      {graph::OpKind::kUnary, make_unary},
+      {graph::OpKind::kUnaryBackward, make_unary_backward},
   };
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 constexpr std::int64_t kTile = 4;  // output pixels a side
@@ -52,11 +52,11 @@ class InParts : public Kernel {
 
 }  // namespace
 
-bool winograd_pays(const Attributes& attributes, const OperandRequest& x, const OperandRequest& y) {
-  const Window& window = attributes.window;
+bool winograd_pays(const graph::Attributes& attributes, const OperandRequest& x, const OperandRequest& y) {
+  const graph::Window& window = attributes.window;
   const bool fits = window.kernel_h == 3 && window.kernel_w == 3 && window.stride_h == 1 && window.stride_w == 1 &&
                     window.dilation_h == 1 && window.dilation_w == 1 && attributes.groups == 1 &&
-                    x.dtype == DType::kF32;
+                    x.dtype == graph::DType::kF32;
   if (!fits) return false;
   const std::int64_t tiles = y.shape[0] * ((y.shape[2] + kTile - 1) / kTile) * ((y.shape[3] + kTile - 1) / kTile);
   return std::min(x.shape[1], y.shape[1]) >= kLeastChannels && tiles >= kLeastTiles;
@@ -76,4 +76,4 @@ KernelPtr make_in_parts(const KernelRequest& request, const std::vector<bool>& i
   return nullptr;
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -11,10 +11,10 @@
 
 #include "sluice/kernels/onednn/kernel/kernel.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 
 // Whether Winograd is better for a convolution of these operands: fp32, 3x3, stride 1, enough channels and tiles.
-bool winograd_pays(const Attributes& attributes, const OperandRequest& x, const OperandRequest& y);
+bool winograd_pays(const graph::Attributes& attributes, const OperandRequest& x, const OperandRequest& y);
 
 // Makes the kernel for a part of `samples` samples; nothing if oneDNN has none.
 using MakePart = std::function<KernelPtr(std::int64_t samples)>;
@@ -24,4 +24,4 @@ using MakePart = std::function<KernelPtr(std::int64_t samples)>;
 KernelPtr make_in_parts(const KernelRequest& request, const std::vector<bool>& is_image, Bytes limit,
                         const MakePart& make_part);
 
-}  // namespace sluice
+}  // namespace sluice::kernels

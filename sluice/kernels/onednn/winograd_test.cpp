@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <memory>
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 struct Free {
@@ -25,8 +25,8 @@ constexpr Bytes kLimit = 64 * kMiB;
 
 KernelRequest convolution(std::int64_t samples) {
   const Layout x = blocked_image_layout({samples, 32, 16, 16});
-  return {.kind = OpKind::kConv2d,
-          .attributes = {.window = square_window(3, 1, 1)},
+  return {.kind = graph::OpKind::kConv2d,
+          .attributes = {.window = graph::square_window(3, 1, 1)},
           .inputs = {{.shape = {samples, 32, 16, 16}, .layout = x}, {.shape = {32, 32, 3, 3}}},
           .outputs = {{.shape = {samples, 32, 16, 16}}},
           .scratch = kLimit};
@@ -48,7 +48,7 @@ TEST(Winograd, IsTakenWhereItPays) {
   const KernelRequest request = convolution(8);
   EXPECT_TRUE(winograd_pays(request.attributes, request.inputs[0], request.outputs[0]));
   KernelRequest strided = request;
-  strided.attributes.window = square_window(3, 2, 1);
+  strided.attributes.window = graph::square_window(3, 2, 1);
   EXPECT_FALSE(winograd_pays(strided.attributes, request.inputs[0], request.outputs[0]));
   const KernelRequest few = convolution(1);
   EXPECT_FALSE(winograd_pays(few.attributes, few.inputs[0], few.outputs[0]));
@@ -74,4 +74,4 @@ TEST(Winograd, PartsOfABatchGiveWhatTheWholeGives) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::kernels

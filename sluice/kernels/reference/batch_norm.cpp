@@ -2,19 +2,19 @@
 
 #include "sluice/kernels/reference/reference_kernels.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 // Visits the flat offsets of all elements of channel `c` of an [N, C, ...] tensor.
 template <typename Visit>
-void for_each_in_channel(const Shape& shape, std::int64_t c, Visit visit) {
-  const std::int64_t pixels = element_count(shape) / (shape[0] * shape[1]);
+void for_each_in_channel(const graph::Shape& shape, std::int64_t c, Visit visit) {
+  const std::int64_t pixels = graph::element_count(shape) / (shape[0] * shape[1]);
   for (std::int64_t n = 0; n < shape[0]; ++n)
     for (std::int64_t p = 0; p < pixels; ++p) visit(static_cast<std::size_t>((n * shape[1] + c) * pixels + p));
 }
 
-double count_in_channel(const Shape& shape) {
-  return static_cast<double>(element_count(shape)) / static_cast<double>(shape[1]);
+double count_in_channel(const graph::Shape& shape) {
+  return static_cast<double>(graph::element_count(shape)) / static_cast<double>(shape[1]);
 }
 
 struct Moments {
@@ -22,7 +22,7 @@ struct Moments {
   double variance = 0;  // of the population (divided by the count)
 };
 
-Moments channel_moments(std::span<const float> x, const Shape& shape, std::int64_t c) {
+Moments channel_moments(std::span<const float> x, const graph::Shape& shape, std::int64_t c) {
   const double count = count_in_channel(shape);
   Moments moments;
   for_each_in_channel(shape, c, [&](std::size_t i) { moments.mean += x[i] / count; });
@@ -51,7 +51,7 @@ struct ChannelNorm {
 void apply_norm(const ReferenceCall& call, std::span<const float> stats, std::size_t residual) {
   const auto x = call.input<float>(0);
   const auto y = call.output<float>(0);
-  const Shape& shape = call.input_shape(0);
+  const graph::Shape& shape = call.input_shape(0);
   const bool adds = call.input_count() > residual;
   for (std::int64_t c = 0; c < shape[1]; ++c) {
     const ChannelNorm norm(stats, call.input<float>(1), static_cast<std::size_t>(c), call.attributes().epsilon);
@@ -81,7 +81,7 @@ void store_moments(const ReferenceCall& call, const Moments& moments, std::size_
 struct ChannelGradient {
   std::span<const float> x, dy;
   ChannelNorm norm;
-  Activation activation;
+  graph::Activation activation;
 
   ChannelGradient(const ReferenceCall& call, std::size_t c)
       : x(call.input<float>(0)),
@@ -122,7 +122,7 @@ void apply_gradient(const ReferenceCall& call, std::int64_t channel, const Gradi
 }
 
 void batch_norm(const ReferenceCall& call) {
-  const Shape& shape = call.input_shape(0);
+  const graph::Shape& shape = call.input_shape(0);
   for (std::int64_t c = 0; c < shape[1]; ++c) {
     const Moments moments = channel_moments(call.input<float>(0), shape, c);
     store_moments(call, moments, static_cast<std::size_t>(c), count_in_channel(shape), 2, 1);
@@ -134,7 +134,7 @@ void batch_norm_apply(const ReferenceCall& call) { apply_norm(call, call.input<f
 
 void batch_norm_statistics(const ReferenceCall& call) {
   const auto stats = call.output<float>(0);
-  const Shape& shape = call.input_shape(0);
+  const graph::Shape& shape = call.input_shape(0);
   for (std::int64_t c = 0; c < shape[1]; ++c) {
     const Moments moments = channel_moments(call.input<float>(0), shape, c);
     stats[static_cast<std::size_t>(c)] = static_cast<float>(moments.mean);
@@ -159,7 +159,7 @@ void batch_norm_merge(const ReferenceCall& call) {
 }
 
 void batch_norm_backward(const ReferenceCall& call) {
-  const Shape& shape = call.input_shape(0);
+  const graph::Shape& shape = call.input_shape(0);
   for (std::int64_t c = 0; c < shape[1]; ++c) {
     apply_gradient(call, c, sum_gradients(call, c, call.output<float>(1)), count_in_channel(shape));
   }
@@ -189,4 +189,4 @@ SLUICE_REFERENCE_KERNEL(kBatchNormBackward, batch_norm_backward)
 SLUICE_REFERENCE_KERNEL(kBatchNormBackwardSums, batch_norm_backward_sums)
 SLUICE_REFERENCE_KERNEL(kBatchNormBackwardApply, batch_norm_backward_apply)
 
-}  // namespace sluice
+}  // namespace sluice::kernels

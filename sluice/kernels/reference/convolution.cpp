@@ -1,6 +1,6 @@
 #include "sluice/kernels/reference/reference_kernels.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 // What a convolution connects: every (sample, fine pixel, coarse pixel, filter tap) of channels in the same group, with
@@ -8,10 +8,10 @@ namespace {
 // convolution goes the other way along the same connections, and so do the gradients. The weights' first dimension
 // counts coarse channels, the second fine channels of a group.
 struct ConvolutionSpace {
-  const Shape& fine;
-  const Shape& w;
-  const Shape& coarse;
-  const Attributes& attributes;
+  const graph::Shape& fine;
+  const graph::Shape& w;
+  const graph::Shape& coarse;
+  const graph::Attributes& attributes;
 
   // visit(fine offset, weight offset, coarse offset)
   template <typename Visit>
@@ -25,7 +25,7 @@ struct ConvolutionSpace {
 
   template <typename Visit>
   void visit_plane(std::int64_t coarse_plane, std::int64_t fine_plane, std::int64_t filter, Visit& visit) const {
-    const Window& window = attributes.window;
+    const graph::Window& window = attributes.window;
     for (std::int64_t row = 0; row < coarse[2]; ++row)
       for (std::int64_t col = 0; col < coarse[3]; ++col)
         for (std::int64_t kh = 0; kh < w[2]; ++kh)
@@ -44,7 +44,7 @@ void store(std::span<const double> sums, std::span<float> out) {
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<float>(sums[i]);
 }
 
-std::size_t pixels_of(const Shape& image) { return static_cast<std::size_t>(image[2] * image[3]); }
+std::size_t pixels_of(const graph::Shape& image) { return static_cast<std::size_t>(image[2] * image[3]); }
 
 // Sums of y, started at the bias.
 std::vector<double> bias_sums(const ReferenceCall& call) {
@@ -140,4 +140,4 @@ SLUICE_REFERENCE_KERNEL(kConvTranspose2d, convolution_transpose)
 SLUICE_REFERENCE_KERNEL(kConvTranspose2dBackwardData, convolution_transpose_backward_data)
 SLUICE_REFERENCE_KERNEL(kConvTranspose2dBackwardWeights, convolution_transpose_backward_weights)
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -1,6 +1,6 @@
 #include "sluice/kernels/reference/reference_kernels.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 // Which part of the layer an op computes: `count` output features from `begin`, of `total`.
@@ -12,11 +12,12 @@ struct ReferenceDenseSpace {
   std::size_t count;
 };
 
-ReferenceDenseSpace dense_space(const Attributes& attributes, const Shape& x, const Shape& w, const Shape& y) {
+ReferenceDenseSpace dense_space(const graph::Attributes& attributes, const graph::Shape& x, const graph::Shape& w,
+                                const graph::Shape& y) {
   const auto in = static_cast<std::size_t>(w[1]);
   const auto count = static_cast<std::size_t>(w[0]);
-  const auto rows = static_cast<std::size_t>(element_count(x)) / in;
-  const auto total = static_cast<std::size_t>(element_count(y)) / rows;
+  const auto rows = static_cast<std::size_t>(graph::element_count(x)) / in;
+  const auto total = static_cast<std::size_t>(graph::element_count(y)) / rows;
   return {rows, in, total, static_cast<std::size_t>(attributes.out_begin), count};
 }
 
@@ -77,4 +78,4 @@ SLUICE_REFERENCE_KERNEL(kDense, dense)
 SLUICE_REFERENCE_KERNEL(kDenseBackwardData, dense_backward_data)
 SLUICE_REFERENCE_KERNEL(kDenseBackwardWeights, dense_backward_weights)
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -6,23 +6,23 @@
 #include "sluice/kernels/reference/index_space.hpp"
 #include "sluice/kernels/reference/reference_kernels.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 
-double activate(Activation activation, double value) {
+double activate(graph::Activation activation, double value) {
   switch (activation) {
-    case Activation::kNone:
+    case graph::Activation::kNone:
       return value;
-    case Activation::kRelu:
+    case graph::Activation::kRelu:
       return std::max(value, 0.0);
-    case Activation::kRelu6:
+    case graph::Activation::kRelu6:
       return std::clamp(value, 0.0, 6.0);
   }
   SLUICE_CHECK(false, "unknown activation");
 }
 
-bool passes(Activation activation, double value) {
-  if (activation == Activation::kNone) return true;
-  return value > 0 && (activation == Activation::kRelu || value < 6);
+bool passes(graph::Activation activation, double value) {
+  if (activation == graph::Activation::kNone) return true;
+  return value > 0 && (activation == graph::Activation::kRelu || value < 6);
 }
 
 namespace {
@@ -33,31 +33,31 @@ double modulo(double a, double b) {
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
-double combine(BinaryFunction function, double a, double b) {
+double combine(graph::BinaryFunction function, double a, double b) {
   switch (function) {
-    case BinaryFunction::kAdd:
+    case graph::BinaryFunction::kAdd:
       return a + b;
-    case BinaryFunction::kSubtract:
+    case graph::BinaryFunction::kSubtract:
       return a - b;
-    case BinaryFunction::kMultiply:
+    case graph::BinaryFunction::kMultiply:
       return a * b;
-    case BinaryFunction::kDivide:
+    case graph::BinaryFunction::kDivide:
       return a / b;
-    case BinaryFunction::kMaximum:
+    case graph::BinaryFunction::kMaximum:
       return a > b || std::isnan(a) ? a : b;
-    case BinaryFunction::kMinimum:
+    case graph::BinaryFunction::kMinimum:
       return a < b || std::isnan(a) ? a : b;
-    case BinaryFunction::kPower:
+    case graph::BinaryFunction::kPower:
       return std::pow(a, b);
-    case BinaryFunction::kModulo:
+    case graph::BinaryFunction::kModulo:
       return modulo(a, b);
-    case BinaryFunction::kRemainder:
+    case graph::BinaryFunction::kRemainder:
       return std::fmod(a, b);
-    case BinaryFunction::kEqual:
+    case graph::BinaryFunction::kEqual:
       return a == b ? 1 : 0;
-    case BinaryFunction::kLess:
+    case graph::BinaryFunction::kLess:
       return a < b ? 1 : 0;
-    case BinaryFunction::kLessOrEqual:
+    case graph::BinaryFunction::kLessOrEqual:
       return a <= b ? 1 : 0;
   }
   SLUICE_CHECK(false, "unknown binary function");
@@ -88,7 +88,7 @@ void binary(const ReferenceCall& call) {
   const auto a = call.input<float>(0);
   const auto b = call.input<float>(1);
   const auto y = call.output<float>(0);
-  for_each_index(call.output_shape(0), [&](const Shape& index, std::size_t i) {
+  for_each_index(call.output_shape(0), [&](const graph::Shape& index, std::size_t i) {
     y[i] = static_cast<float>(combine(call.attributes().binary, a[broadcast_offset(call.input_shape(0), index)],
                                       b[broadcast_offset(call.input_shape(1), index)]));
   });
@@ -99,7 +99,7 @@ void select(const ReferenceCall& call) {
   const auto a = call.input<float>(1);
   const auto b = call.input<float>(2);
   const auto y = call.output<float>(0);
-  for_each_index(call.output_shape(0), [&](const Shape& index, std::size_t i) {
+  for_each_index(call.output_shape(0), [&](const graph::Shape& index, std::size_t i) {
     const bool first = condition[broadcast_offset(call.input_shape(0), index)] != 0;
     y[i] = first ? a[broadcast_offset(call.input_shape(1), index)] : b[broadcast_offset(call.input_shape(2), index)];
   });
@@ -109,21 +109,21 @@ void largest(const ReferenceCall& call) {
   const auto x = call.input<float>(0);
   const auto y = call.output<float>(0);
   std::fill(y.begin(), y.end(), -std::numeric_limits<float>::infinity());
-  for_each_index(call.input_shape(0), [&](const Shape& index, std::size_t i) {
+  for_each_index(call.input_shape(0), [&](const graph::Shape& index, std::size_t i) {
     float& result = y[broadcast_offset(call.output_shape(0), index)];
     result = result > x[i] || std::isnan(result) ? result : x[i];
   });
 }
 
 void reduce(const ReferenceCall& call) {
-  if (call.attributes().reduce == ReduceFunction::kMaximum) return largest(call);
+  if (call.attributes().reduce == graph::ReduceFunction::kMaximum) return largest(call);
   const auto x = call.input<float>(0);
   const auto y = call.output<float>(0);
   std::vector<double> sums(y.size(), 0.0);
-  for_each_index(call.input_shape(0), [&](const Shape& index, std::size_t i) {
+  for_each_index(call.input_shape(0), [&](const graph::Shape& index, std::size_t i) {
     sums[broadcast_offset(call.output_shape(0), index)] += x[i];
   });
-  const bool mean = call.attributes().reduce == ReduceFunction::kMean;
+  const bool mean = call.attributes().reduce == graph::ReduceFunction::kMean;
   const double divisor = mean ? static_cast<double>(x.size()) / static_cast<double>(y.size()) : 1.0;
   for (std::size_t i = 0; i < y.size(); ++i) y[i] = static_cast<float>(sums[i] / divisor);
 }
@@ -131,8 +131,9 @@ void reduce(const ReferenceCall& call) {
 void broadcast(const ReferenceCall& call) {
   const auto x = call.input<float>(0);
   const auto y = call.output<float>(0);
-  for_each_index(call.output_shape(0),
-                 [&](const Shape& index, std::size_t i) { y[i] = x[broadcast_offset(call.input_shape(0), index)]; });
+  for_each_index(call.output_shape(0), [&](const graph::Shape& index, std::size_t i) {
+    y[i] = x[broadcast_offset(call.input_shape(0), index)];
+  });
 }
 
 void dropout(const ReferenceCall& call) {
@@ -154,4 +155,4 @@ SLUICE_REFERENCE_KERNEL(kBroadcast, broadcast)
 SLUICE_REFERENCE_KERNEL(kDropout, dropout)
 SLUICE_REFERENCE_KERNEL(kSelect, select)
 
-}  // namespace sluice
+}  // namespace sluice::kernels

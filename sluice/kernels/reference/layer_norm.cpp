@@ -4,19 +4,19 @@
 
 #include "sluice/kernels/reference/reference_kernels.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 // How a local response norm divides: y = x / scale^beta, scale = bias + alpha / size * sum of squares of the channels
 // from (size - 1) / 2 before to size / 2 behind.
 struct ReferenceResponseNorm {
   std::span<const float> x;
-  const Shape& shape;
-  const Attributes& attributes;
+  const graph::Shape& shape;
+  const graph::Attributes& attributes;
 
   std::int64_t first(std::int64_t c) const { return std::max<std::int64_t>(0, c - (attributes.size - 1) / 2); }
   std::int64_t last(std::int64_t c) const { return std::min(shape[1] - 1, c + attributes.size / 2); }
-  std::int64_t pixels() const { return element_count(shape) / (shape[0] * shape[1]); }
+  std::int64_t pixels() const { return graph::element_count(shape) / (shape[0] * shape[1]); }
   std::size_t offset(std::int64_t n, std::int64_t c, std::int64_t pixel) const {
     return static_cast<std::size_t>((n * shape[1] + c) * pixels() + pixel);
   }
@@ -123,4 +123,4 @@ SLUICE_REFERENCE_KERNEL(kLayerNormBackward, layer_norm_backward)
 SLUICE_REFERENCE_KERNEL(kLocalResponseNorm, local_response_norm)
 SLUICE_REFERENCE_KERNEL(kLocalResponseNormBackward, local_response_norm_backward)
 
-}  // namespace sluice
+}  // namespace sluice::kernels

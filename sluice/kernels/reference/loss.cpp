@@ -5,7 +5,7 @@
 
 #include "sluice/kernels/reference/reference_kernels.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 constexpr std::int32_t kLeftOut = -1;  // a label that does not count
@@ -17,7 +17,7 @@ double counted(std::span<const std::int32_t> labels) {
 void softmax(const ReferenceCall& call) {
   const auto x = call.input<float>(0);
   const auto y = call.output<float>(0);
-  const Shape& shape = call.input_shape(0);
+  const graph::Shape& shape = call.input_shape(0);
   const auto columns = static_cast<std::size_t>(shape.back());
   const double factor = call.attributes().alpha;
   for (std::size_t row = 0; row < x.size() / columns; ++row) {
@@ -129,4 +129,4 @@ SLUICE_REFERENCE_KERNEL(kSigmoidCrossEntropyBackward, sigmoid_cross_entropy_back
 SLUICE_REFERENCE_KERNEL(kMeanLoss, mean_loss)
 SLUICE_REFERENCE_KERNEL(kMeanLossBackward, mean_loss_backward)
 
-}  // namespace sluice
+}  // namespace sluice::kernels

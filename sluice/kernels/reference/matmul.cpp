@@ -1,7 +1,7 @@
 #include "sluice/kernels/reference/index_space.hpp"
 #include "sluice/kernels/reference/reference_kernels.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 // The product is [..., M, N] before it is transposed by `perm_y`: every element of y comes from a row of a and a column
@@ -10,11 +10,11 @@ void matmul(const ReferenceCall& call) {
   const auto a = call.input<float>(0);
   const auto b = call.input<float>(1);
   const auto y = call.output<float>(0);
-  const Attributes& attributes = call.attributes();
+  const graph::Attributes& attributes = call.attributes();
   const std::int64_t depth = permuted(call.input_shape(0), attributes.perm_a).back();
-  for_each_index(call.output_shape(0), [&](const Shape& y_index, std::size_t i) {
-    Shape a_index = unpermuted(y_index, attributes.perm_y);
-    Shape b_index = a_index;
+  for_each_index(call.output_shape(0), [&](const graph::Shape& y_index, std::size_t i) {
+    graph::Shape a_index = unpermuted(y_index, attributes.perm_y);
+    graph::Shape b_index = a_index;
     const std::size_t last = a_index.size() - 1;
     double sum = 0;
     for (std::int64_t k = 0; k < depth; ++k) {
@@ -31,4 +31,4 @@ void matmul(const ReferenceCall& call) {
 
 SLUICE_REFERENCE_KERNEL(kMatMul, matmul)
 
-}  // namespace sluice
+}  // namespace sluice::kernels

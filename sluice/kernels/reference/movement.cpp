@@ -4,7 +4,7 @@
 #include "sluice/kernels/reference/index_space.hpp"
 #include "sluice/kernels/reference/reference_kernels.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 using Word = std::uint32_t;
@@ -23,13 +23,13 @@ void cast(const ReferenceCall& call) {
 }
 
 void sparse_product(const ReferenceCall& call) {
-  const SparseMatrix& matrix = *call.attributes().matrix;
+  const graph::SparseMatrix& matrix = *call.attributes().matrix;
   const auto x = call.input<float>(0);
   const auto y = call.output<float>(0);
   const auto axis = static_cast<std::size_t>(call.attributes().axis);
-  for_each_index(call.output_shape(0), [&](const Shape& index, std::size_t i) {
+  for_each_index(call.output_shape(0), [&](const graph::Shape& index, std::size_t i) {
     double sum = 0;
-    Shape source = index;
+    graph::Shape source = index;
     const auto row = static_cast<std::size_t>(index[axis]);
     for (auto term = static_cast<std::size_t>(matrix.row_starts[row]);
          term < static_cast<std::size_t>(matrix.row_starts[row + 1]); ++term) {
@@ -43,7 +43,7 @@ void sparse_product(const ReferenceCall& call) {
 void transpose(const ReferenceCall& call) {
   const auto x = call.input<Word>(0);
   const auto y = call.output<Word>(0);
-  for_each_index(call.output_shape(0), [&](const Shape& index, std::size_t i) {
+  for_each_index(call.output_shape(0), [&](const graph::Shape& index, std::size_t i) {
     y[i] = x[offset_of(call.input_shape(0), unpermuted(index, call.attributes().axes))];
   });
 }
@@ -54,8 +54,8 @@ void concat(const ReferenceCall& call) {
   std::int64_t begin = 0;
   for (std::size_t part = 0; part < call.input_count(); ++part) {
     const auto x = call.input<float>(part);
-    for_each_index(call.input_shape(part), [&](const Shape& index, std::size_t i) {
-      Shape target = index;
+    for_each_index(call.input_shape(part), [&](const graph::Shape& index, std::size_t i) {
+      graph::Shape target = index;
       target.at(axis) += begin;
       y[offset_of(call.output_shape(0), target)] = static_cast<float>(activate(call.attributes().activation, x[i]));
     });
@@ -66,8 +66,8 @@ void concat(const ReferenceCall& call) {
 void slice(const ReferenceCall& call) {
   const auto x = call.input<Word>(0);
   const auto y = call.output<Word>(0);
-  for_each_index(call.output_shape(0), [&](const Shape& index, std::size_t i) {
-    Shape source = index;
+  for_each_index(call.output_shape(0), [&](const graph::Shape& index, std::size_t i) {
+    graph::Shape source = index;
     source.at(static_cast<std::size_t>(call.attributes().axis)) += call.attributes().out_begin;
     y[i] = x[offset_of(call.input_shape(0), source)];
   });
@@ -77,8 +77,8 @@ void pad(const ReferenceCall& call) {
   const auto x = call.input<Word>(0);
   const auto y = call.output<Word>(0);
   std::fill(y.begin(), y.end(), Word{0});
-  for_each_index(call.input_shape(0), [&](const Shape& index, std::size_t i) {
-    Shape target = index;
+  for_each_index(call.input_shape(0), [&](const graph::Shape& index, std::size_t i) {
+    graph::Shape target = index;
     target.at(static_cast<std::size_t>(call.attributes().axis)) += call.attributes().out_begin;
     y[offset_of(call.output_shape(0), target)] = x[i];
   });
@@ -111,4 +111,4 @@ SLUICE_REFERENCE_KERNEL(kSparseProduct, sparse_product)
 SLUICE_REFERENCE_KERNEL(kSliceBatch, slice_batch)
 SLUICE_REFERENCE_KERNEL(kPlaceBatch, place_batch)
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -13,7 +13,7 @@
 #include "sluice/kernels/reference/reference_kernels.hpp"
 #include "sluice/testing/op_cases/op_cases.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 constexpr std::uint64_t kTraitsSeed = 20241107;
@@ -23,15 +23,15 @@ const StepContext kTraitsContext{.step = 3, .learning_rate = 0.1F, .seed = kTrai
 using StoredOperand = std::vector<std::byte>;
 using Buffers = std::vector<StoredOperand>;
 
-std::size_t byte_count(const Tensor& tensor) {
-  return static_cast<std::size_t>(element_count(tensor.shape)) * (tensor.dtype == DType::kU8 ? 1 : 4);
+std::size_t byte_count(const graph::Tensor& tensor) {
+  return static_cast<std::size_t>(graph::element_count(tensor.shape)) * (tensor.dtype == graph::DType::kU8 ? 1 : 4);
 }
 
 // Runs an op in the storage of its inputs, and gives its outputs as they are then. An output that is an input, too, or
 // that `shared` puts there, overwrites it.
-Buffers run(const Graph& graph, const Op& op, Buffers& inputs, const InPlace* shared = nullptr) {
+Buffers run(const graph::Graph& graph, const graph::Op& op, Buffers& inputs, const graph::InPlace* shared = nullptr) {
   Buffers outputs;
-  for (const TensorId id : op.outputs) outputs.emplace_back(byte_count(graph.tensor(id)), kGarbage);
+  for (const graph::TensorId id : op.outputs) outputs.emplace_back(byte_count(graph.tensor(id)), kGarbage);
   std::vector<void*> pointers;
   for (StoredOperand& input : inputs) pointers.push_back(input.data());
   for (std::size_t o = 0; o < op.outputs.size(); ++o) {
@@ -48,9 +48,9 @@ Buffers run(const Graph& graph, const Op& op, Buffers& inputs, const InPlace* sh
   return outputs;
 }
 
-StoredOperand stored(const Tensor& tensor, const std::vector<float>& values) {
+StoredOperand stored(const graph::Tensor& tensor, const std::vector<float>& values) {
   StoredOperand buffer(byte_count(tensor));
-  if (tensor.dtype == DType::kF32) {
+  if (tensor.dtype == graph::DType::kF32) {
     std::memcpy(buffer.data(), values.data(), buffer.size());
     return buffer;
   }
@@ -59,25 +59,25 @@ StoredOperand stored(const Tensor& tensor, const std::vector<float>& values) {
   return buffer;
 }
 
-using Visit = std::function<void(const Graph&, const Op&, const Buffers& inputs)>;
+using Visit = std::function<void(const graph::Graph&, const graph::Op&, const Buffers& inputs)>;
 
 // Every op of every case in fp32, with the values that it reads there.
 void for_each_op(const Visit& visit) {
-  for (const OpCase& tested : op_cases()) {
-    const Graph& graph = tested.graph;
+  for (const testing::OpCase& tested : testing::op_cases()) {
+    const graph::Graph& graph = tested.graph;
     const bool full = std::none_of(graph.tensors().begin(), graph.tensors().end(),
-                                   [](const Tensor& tensor) { return is_half(tensor.dtype); });
+                                   [](const graph::Tensor& tensor) { return graph::is_half(tensor.dtype); });
     if (!full) continue;
     SCOPED_TRACE(::testing::Message() << tested.name << ", seed " << kTraitsSeed);
-    const NamedValues leaves = leaf_values(graph, kTraitsSeed);
+    const testing::NamedValues leaves = testing::leaf_values(graph, kTraitsSeed);
     Buffers values(graph.tensors().size());
-    for (TensorId id = 0; id < graph.tensor_count(); ++id) {
+    for (graph::TensorId id = 0; id < graph.tensor_count(); ++id) {
       const auto leaf = leaves.find(graph.tensor(id).name);
       if (leaf != leaves.end()) values[static_cast<std::size_t>(id)] = stored(graph.tensor(id), leaf->second);
     }
-    for (const Op& op : graph.ops()) {
+    for (const graph::Op& op : graph.ops()) {
       Buffers inputs;
-      for (const TensorId id : op.inputs) inputs.push_back(values[static_cast<std::size_t>(id)]);
+      for (const graph::TensorId id : op.inputs) inputs.push_back(values[static_cast<std::size_t>(id)]);
       visit(graph, op, inputs);
       const Buffers outputs = run(graph, op, inputs);
       for (std::size_t o = 0; o < outputs.size(); ++o) values[static_cast<std::size_t>(op.outputs[o])] = outputs[o];
@@ -85,25 +85,25 @@ void for_each_op(const Visit& visit) {
   }
 }
 
-std::set<OpKind> kinds_where(const std::function<bool(const OpTraits&)>& holds) {
-  std::set<OpKind> kinds;
-  for (int kind = 0; kind <= static_cast<int>(kLastOpKind); ++kind) {
-    if (holds(traits(static_cast<OpKind>(kind)))) kinds.insert(static_cast<OpKind>(kind));
+std::set<graph::OpKind> kinds_where(const std::function<bool(const graph::OpTraits&)>& holds) {
+  std::set<graph::OpKind> kinds;
+  for (int kind = 0; kind <= static_cast<int>(graph::kLastOpKind); ++kind) {
+    if (holds(graph::traits(static_cast<graph::OpKind>(kind)))) kinds.insert(static_cast<graph::OpKind>(kind));
   }
   return kinds;
 }
 
-bool may_overwrite(const Graph& graph, const Op& op, const InPlace& pair) {
-  const TensorId source = op.inputs[static_cast<std::size_t>(pair.input)];
-  const TensorId target = op.outputs[static_cast<std::size_t>(pair.output)];
+bool may_overwrite(const graph::Graph& graph, const graph::Op& op, const graph::InPlace& pair) {
+  const graph::TensorId source = op.inputs[static_cast<std::size_t>(pair.input)];
+  const graph::TensorId target = op.outputs[static_cast<std::size_t>(pair.output)];
   return source != target && graph.tensor(source).shape == graph.tensor(target).shape &&
          std::count(op.inputs.begin(), op.inputs.end(), source) == 1;
 }
 
 TEST(OpTraits, KeepBitsInPlace) {
-  std::set<OpKind> seen;
-  for_each_op([&](const Graph& graph, const Op& op, const Buffers& inputs) {
-    for (const InPlace& pair : traits(op.kind).in_place) {
+  std::set<graph::OpKind> seen;
+  for_each_op([&](const graph::Graph& graph, const graph::Op& op, const Buffers& inputs) {
+    for (const graph::InPlace& pair : graph::traits(op.kind).in_place) {
       if (!may_overwrite(graph, op, pair)) continue;
       Buffers apart = inputs;
       Buffers together = inputs;
@@ -111,15 +111,16 @@ TEST(OpTraits, KeepBitsInPlace) {
       seen.insert(op.kind);
     }
   });
-  EXPECT_EQ(seen, kinds_where([](const OpTraits& line) { return !line.in_place.empty(); }));
+  EXPECT_EQ(seen, kinds_where([](const graph::OpTraits& line) { return !line.in_place.empty(); }));
 }
 
 // So the test above can tell.
 TEST(OpTraits, WouldNotKeepBitsInPlaceElsewhere) {
-  std::set<OpKind> changed;
-  const InPlace pair{.input = 0, .output = 0};
-  for_each_op([&](const Graph& graph, const Op& op, const Buffers& inputs) {
-    if (op.kind != OpKind::kConv2d && op.kind != OpKind::kTranspose && op.kind != OpKind::kMatMul) return;
+  std::set<graph::OpKind> changed;
+  const graph::InPlace pair{.input = 0, .output = 0};
+  for_each_op([&](const graph::Graph& graph, const graph::Op& op, const Buffers& inputs) {
+    if (op.kind != graph::OpKind::kConv2d && op.kind != graph::OpKind::kTranspose && op.kind != graph::OpKind::kMatMul)
+      return;
     if (byte_count(graph.tensor(op.inputs[0])) < byte_count(graph.tensor(op.outputs[0]))) return;
     Buffers apart = inputs;
     Buffers together = inputs;
@@ -129,15 +130,15 @@ TEST(OpTraits, WouldNotKeepBitsInPlaceElsewhere) {
 }
 
 TEST(OpTraits, RepeatBits) {
-  for_each_op([&](const Graph& graph, const Op& op, const Buffers& inputs) {
+  for_each_op([&](const graph::Graph& graph, const graph::Op& op, const Buffers& inputs) {
     Buffers storage = inputs;
     const Buffers once = run(graph, op, storage);
     const Buffers twice = run(graph, op, storage);
-    const Repeat repeat = traits(op.kind).repeat;
-    if (repeatable(op)) {
+    const graph::Repeat repeat = graph::traits(op.kind).repeat;
+    if (graph::repeatable(op)) {
       EXPECT_EQ(storage, inputs) << op.name << " overwrites what it reads";
       EXPECT_EQ(twice, once) << op.name;
-    } else if (repeat == Repeat::kState || repeat == Repeat::kUpdate) {
+    } else if (repeat == graph::Repeat::kState || repeat == graph::Repeat::kUpdate) {
       EXPECT_NE(twice, once) << op.name << " might as well be repeatable";
     }
   });
@@ -145,26 +146,27 @@ TEST(OpTraits, RepeatBits) {
 
 // A way to cut an op: which operands are cut along their first dimension, and at which share of it.
 struct Part {
-  Graph graph;
-  Op op;
+  graph::Graph graph;
+  graph::Op op;
 };
 
 std::int64_t boundary(std::int64_t extent, std::size_t part) { return part == 0 ? 0 : part == 1 ? extent / 2 : extent; }
 
-Shape part_shape(Shape shape, std::size_t part) {
+graph::Shape part_shape(graph::Shape shape, std::size_t part) {
   shape[0] = boundary(shape[0], part + 1) - boundary(shape[0], part);
   return shape;
 }
 
 // The op on one of two parts: operands with one of `letters` are parts, and their tensors have names of their own.
-Part part_of(const Graph& graph, const Op& op, const OperandLetters& letters, std::string_view cut, std::size_t part) {
+Part part_of(const graph::Graph& graph, const graph::Op& op, const graph::OperandLetters& letters, std::string_view cut,
+             std::size_t part) {
   Part result{graph, op};
-  const auto take = [&](TensorId& id, char letter) {
+  const auto take = [&](graph::TensorId& id, char letter) {
     if (cut.find(letter) == std::string_view::npos) return;
-    Tensor tensor = graph.tensor(id);
+    graph::Tensor tensor = graph.tensor(id);
     tensor.shape = part_shape(tensor.shape, part);
     tensor.bytes = 0;
-    const TensorId original = id;
+    const graph::TensorId original = id;
     for (auto* operands : {&result.op.inputs, &result.op.outputs}) {
       std::replace(operands->begin(), operands->end(), original, result.graph.tensor_count());
     }
@@ -184,8 +186,8 @@ StoredOperand part_bytes(const StoredOperand& whole, std::int64_t extent, std::s
   return {whole.begin() + row * boundary(extent, part), whole.begin() + row * boundary(extent, part + 1)};
 }
 
-Buffers part_inputs(const Graph& graph, const Op& op, const Buffers& inputs, const OperandLetters& letters,
-                    std::string_view cut, std::size_t part) {
+Buffers part_inputs(const graph::Graph& graph, const graph::Op& op, const Buffers& inputs,
+                    const graph::OperandLetters& letters, std::string_view cut, std::size_t part) {
   Buffers parts = inputs;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (cut.find(letters.input(i)) == std::string_view::npos) continue;
@@ -225,20 +227,22 @@ StoredOperand joined(const StoredOperand& a, const StoredOperand& b) {
 }
 
 // Whether the op's operands have the samples that its kind's letters say, more than one.
-bool has_batch(const Graph& graph, const Op& op) {
-  const OperandLetters& letters = traits(op.kind).samples;
+bool has_batch(const graph::Graph& graph, const graph::Op& op) {
+  const graph::OperandLetters& letters = graph::traits(op.kind).samples;
   if (letters.empty() || (letters.input(0) == 'a' && op.attributes.axis == 0)) return false;
   return graph.tensor(op.inputs[0]).shape.size() == 4 && graph.tensor(op.inputs[0]).shape[0] > 1;
 }
 
 // Statistics are of all samples, so these are cut after they were split into parts (split_batch_norm.hpp).
-bool splits_first(OpKind kind) { return kind == OpKind::kBatchNorm || kind == OpKind::kBatchNormBackward; }
+bool splits_first(graph::OpKind kind) {
+  return kind == graph::OpKind::kBatchNorm || kind == graph::OpKind::kBatchNormBackward;
+}
 
 TEST(OpTraits, TreatSamplesAlone) {
-  std::set<OpKind> seen;
-  for_each_op([&](const Graph& graph, const Op& op, const Buffers& inputs) {
+  std::set<graph::OpKind> seen;
+  for_each_op([&](const graph::Graph& graph, const graph::Op& op, const Buffers& inputs) {
     if (!has_batch(graph, op) || splits_first(op.kind)) return;
-    const OperandLetters& letters = traits(op.kind).samples;
+    const graph::OperandLetters& letters = graph::traits(op.kind).samples;
     Buffers storage = inputs;
     const Buffers whole = run(graph, op, storage);
     Buffers parts[2];
@@ -257,13 +261,15 @@ TEST(OpTraits, TreatSamplesAlone) {
     }
     seen.insert(op.kind);
   });
-  EXPECT_EQ(seen, kinds_where([](const OpTraits& line) { return !line.samples.empty() && !splits_first(line.kind); }));
+  EXPECT_EQ(seen,
+            kinds_where([](const graph::OpTraits& line) { return !line.samples.empty() && !splits_first(line.kind); }));
 }
 
-bool has_features(const Graph& graph, const Op& op) {
-  const OperandLetters& letters = traits(op.kind).features;
-  const Attributes& a = op.attributes;
-  if (letters.empty() || a.out_end != 0 || a.partial || a.accumulate || a.activation != Activation::kNone) return false;
+bool has_features(const graph::Graph& graph, const graph::Op& op) {
+  const graph::OperandLetters& letters = graph::traits(op.kind).features;
+  const graph::Attributes& a = op.attributes;
+  if (letters.empty() || a.out_end != 0 || a.partial || a.accumulate || a.activation != graph::Activation::kNone)
+    return false;
   if (a.scaled) return false;  // its factor is there when features have long been cut
   for (std::size_t i = 0; i < op.inputs.size(); ++i) {
     if (letters.input(i) == 'c' && graph.tensor(op.inputs[i]).shape[0] < 2) return false;
@@ -272,13 +278,14 @@ bool has_features(const Graph& graph, const Op& op) {
 }
 
 // The slice of the op, writing its part of the outputs that stay whole: those of the slice before stand in `written`.
-Buffers run_slice(const Graph& graph, const Op& op, const Buffers& inputs, std::size_t part, const Buffers& written) {
-  const OperandLetters& letters = traits(op.kind).features;
+Buffers run_slice(const graph::Graph& graph, const graph::Op& op, const Buffers& inputs, std::size_t part,
+                  const Buffers& written) {
+  const graph::OperandLetters& letters = graph::traits(op.kind).features;
   Part cut = part_of(graph, op, letters, "c", part);
   Buffers some = part_inputs(graph, op, inputs, letters, "c", part);
   if (letters.text() != "c>c") {
     const bool by_input = letters.outputs() != "c";
-    const TensorId weight = by_input ? op.inputs[1] : op.outputs[0];
+    const graph::TensorId weight = by_input ? op.inputs[1] : op.outputs[0];
     cut.op.attributes.out_begin = boundary(graph.tensor(weight).shape[0], part);
     cut.op.attributes.out_end = boundary(graph.tensor(weight).shape[0], part + 1);
     if (by_input && part > 0) {
@@ -291,21 +298,21 @@ Buffers run_slice(const Graph& graph, const Op& op, const Buffers& inputs, std::
 }
 
 TEST(OpTraits, TreatFeaturesAlone) {
-  std::set<OpKind> seen;
-  for_each_op([&](const Graph& graph, const Op& op, const Buffers& inputs) {
+  std::set<graph::OpKind> seen;
+  for_each_op([&](const graph::Graph& graph, const graph::Op& op, const Buffers& inputs) {
     if (!has_features(graph, op)) return;
     Buffers storage = inputs;
     const Buffers whole = run(graph, op, storage);
     const Buffers first = run_slice(graph, op, inputs, 0, {});
     const Buffers second = run_slice(graph, op, inputs, 1, first);
     for (std::size_t o = 0; o < whole.size(); ++o) {
-      const bool cut = traits(op.kind).features.output(o) == 'c';
+      const bool cut = graph::traits(op.kind).features.output(o) == 'c';
       expect_close(cut ? joined(first[o], second[o]) : second[o], whole[o], op.name);
     }
     seen.insert(op.kind);
   });
-  EXPECT_EQ(seen, kinds_where([](const OpTraits& line) { return !line.features.empty(); }));
+  EXPECT_EQ(seen, kinds_where([](const graph::OpTraits& line) { return !line.features.empty(); }));
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -2,14 +2,14 @@
 
 #include "sluice/kernels/reference/reference_kernels.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 // Visits every output pixel, and for each the taps of its window that lie inside the image.
 struct PoolingSpace {
-  const Shape& x;
-  const Shape& y;
-  const Window& window;
+  const graph::Shape& x;
+  const graph::Shape& y;
+  const graph::Window& window;
 
   // tap(output offset, input offset, position in the window)
   template <typename Tap>
@@ -33,9 +33,9 @@ struct PoolingSpace {
 };
 
 // What each output pixel's sum is divided by: all taps of the window, or those inside the image.
-std::vector<double> divisors(const PoolingSpace& space, const Attributes& attributes) {
-  const Window& window = attributes.window;
-  const auto pixels = static_cast<std::size_t>(element_count(space.y));
+std::vector<double> divisors(const PoolingSpace& space, const graph::Attributes& attributes) {
+  const graph::Window& window = attributes.window;
+  const auto pixels = static_cast<std::size_t>(graph::element_count(space.y));
   if (attributes.count_padding)
     return std::vector<double>(pixels, static_cast<double>(window.kernel_h * window.kernel_w));
   std::vector<double> counts(pixels, 0.0);
@@ -56,7 +56,7 @@ void max_pool(const ReferenceCall& call) {
         index[out] = static_cast<std::uint8_t>(position);
         seen[out] = true;
       });
-  if (call.attributes().activation != Activation::kRelu) return;
+  if (call.attributes().activation != graph::Activation::kRelu) return;
   for (float& value : y) value = std::max(value, 0.0F);
 }
 
@@ -98,4 +98,4 @@ SLUICE_REFERENCE_KERNEL(kMaxPoolBackward, max_pool_backward)
 SLUICE_REFERENCE_KERNEL(kAvgPool, average_pool)
 SLUICE_REFERENCE_KERNEL(kAvgPoolBackward, average_pool_backward)
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -3,7 +3,7 @@
 
 #include "sluice/kernels/reference/reference_kernels.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 void reduce_scatter(const ReferenceCall& call) {
@@ -34,4 +34,4 @@ SLUICE_REFERENCE_KERNEL(kReduceScatter, reduce_scatter)
 SLUICE_REFERENCE_KERNEL(kOwnPart, own_part)
 SLUICE_REFERENCE_KERNEL(kAllGather, all_gather)
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -9,7 +9,7 @@
 #include "sluice/kernels/fp16.hpp"
 #include "sluice/kernels/reference/reference_kernels.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 Status fill_input(const ReferenceCall& call) {
@@ -26,13 +26,13 @@ void widen_from(const Half* from, std::span<float> values) {
   std::transform(from, from + values.size(), values.begin(), [](Half value) { return to_float(value); });
 }
 
-void widen(DType half, const void* stored, std::span<float> values) {
-  half == DType::kF16 ? widen_from(static_cast<const Float16*>(stored), values)
-                      : widen_from(static_cast<const BFloat16*>(stored), values);
+void widen(graph::DType half, const void* stored, std::span<float> values) {
+  half == graph::DType::kF16 ? widen_from(static_cast<const Float16*>(stored), values)
+                             : widen_from(static_cast<const BFloat16*>(stored), values);
 }
 
-void round_to(DType half, std::span<const float> values, void* stored) {
-  if (half == DType::kF16) {
+void round_to(graph::DType half, std::span<const float> values, void* stored) {
+  if (half == graph::DType::kF16) {
     std::transform(values.begin(), values.end(), static_cast<Float16*>(stored), to_fp16);
   } else {
     std::transform(values.begin(), values.end(), static_cast<BFloat16*>(stored), to_bf16);
@@ -42,12 +42,12 @@ void round_to(DType half, std::span<const float> values, void* stored) {
 // The operands as kernels see them: tensors of 16 bits are fp32 copies, one a tensor, so that in-place ops stay in place.
 class WideOperands {
  public:
-  WideOperands(const Graph& graph, const Op& op, std::span<void* const> stored) : graph_(graph), op_(op) {
+  WideOperands(const graph::Graph& graph, const graph::Op& op, std::span<void* const> stored) : graph_(graph), op_(op) {
     pointers_.assign(stored.begin(), stored.end());
     for (std::size_t i = 0; i < pointers_.size(); ++i) {
-      const TensorId id = i < op.inputs.size() ? op.inputs[i] : op.outputs[i - op.inputs.size()];
-      if (!is_half(graph.tensor(id).dtype)) continue;
-      const auto [copy, is_new] = copies_.try_emplace(id, element_count(graph.tensor(id).shape));
+      const graph::TensorId id = i < op.inputs.size() ? op.inputs[i] : op.outputs[i - op.inputs.size()];
+      if (!graph::is_half(graph.tensor(id).dtype)) continue;
+      const auto [copy, is_new] = copies_.try_emplace(id, graph::element_count(graph.tensor(id).shape));
       if (is_new) widen(graph.tensor(id).dtype, pointers_[i], copy->second);
       pointers_[i] = copy->second.data();
     }
@@ -64,26 +64,26 @@ class WideOperands {
   }
 
  private:
-  const Graph& graph_;
-  const Op& op_;
-  std::map<TensorId, std::vector<float>> copies_;
+  const graph::Graph& graph_;
+  const graph::Op& op_;
+  std::map<graph::TensorId, std::vector<float>> copies_;
   std::vector<void*> pointers_;
 };
 
 class ReferenceGraph : public CompiledGraph {
  public:
-  explicit ReferenceGraph(Graph graph) : graph_(std::move(graph)) {}
+  explicit ReferenceGraph(graph::Graph graph) : graph_(std::move(graph)) {}
 
-  std::unique_ptr<CompiledGraph> rescheduled(const Rescheduled& step) const override {
+  std::unique_ptr<CompiledGraph> rescheduled(const graph::Rescheduled& step) const override {
     return std::make_unique<ReferenceGraph>(step.graph);
   }
 
-  const Graph& graph() const override { return graph_; }
+  const graph::Graph& graph() const override { return graph_; }
 
-  Status run(OpIndex op, std::span<void* const> operands, const StepContext& context) override {
+  Status run(graph::OpIndex op, std::span<void* const> operands, const StepContext& context) override {
     WideOperands wide(graph_, graph_.op(op), operands);
     const ReferenceCall call(graph_, graph_.op(op), wide.pointers(), context);
-    if (call.op().kind == OpKind::kInput) {
+    if (call.op().kind == graph::OpKind::kInput) {
       SLUICE_RETURN_IF_ERROR(fill_input(call));
     } else {
       run_reference_kernel(call);
@@ -92,58 +92,59 @@ class ReferenceGraph : public CompiledGraph {
     return {};
   }
 
-  void to_plain(TensorId tensor, const void* stored, std::span<float> plain) override {
-    if (const DType dtype = type_of(tensor); is_half(dtype)) return widen(dtype, stored, plain);
+  void to_plain(graph::TensorId tensor, const void* stored, std::span<float> plain) override {
+    if (const graph::DType dtype = type_of(tensor); graph::is_half(dtype)) return widen(dtype, stored, plain);
     std::copy_n(static_cast<const float*>(stored), plain.size(), plain.data());
   }
 
-  void from_plain(TensorId tensor, std::span<const float> plain, void* stored) override {
-    if (const DType dtype = type_of(tensor); is_half(dtype)) return round_to(dtype, plain, stored);
+  void from_plain(graph::TensorId tensor, std::span<const float> plain, void* stored) override {
+    if (const graph::DType dtype = type_of(tensor); graph::is_half(dtype)) return round_to(dtype, plain, stored);
     std::copy_n(plain.data(), plain.size(), static_cast<float*>(stored));
   }
 
  private:
-  DType type_of(TensorId id) const {
-    const Tensor& tensor = graph_.tensor(id);
-    SLUICE_CHECK(tensor.dtype == DType::kF32 || is_half(tensor.dtype),
+  graph::DType type_of(graph::TensorId id) const {
+    const graph::Tensor& tensor = graph_.tensor(id);
+    SLUICE_CHECK(tensor.dtype == graph::DType::kF32 || graph::is_half(tensor.dtype),
                  tensor.name + " holds integers: it has no row-major fp32 form");
     return tensor.dtype;
   }
 
-  Graph graph_;
+  graph::Graph graph_;
 };
 
-const std::string kPlain = Tensor{}.layout;
+const std::string kPlain = graph::Tensor{}.layout;
 
 class ReferenceBackend : public Backend {
  public:
   using Backend::compile;
   std::string name() const override { return "reference"; }
 
-  Result<std::unique_ptr<CompiledGraph>> compile(const Graph& logical, const std::vector<int>& /*threads*/) override {
-    Graph graph = logical;
-    for (OpIndex op = 0; op < graph.op_count(); ++op) graph.op(op).implementations = {{"reference", 0}};
-    set_in_place_candidates(graph);
-    merge_in_place(graph);
+  Result<std::unique_ptr<CompiledGraph>> compile(const graph::Graph& logical,
+                                                 const std::vector<int>& /*threads*/) override {
+    graph::Graph graph = logical;
+    for (graph::OpIndex op = 0; op < graph.op_count(); ++op) graph.op(op).implementations = {{"reference", 0}};
+    graph::set_in_place_candidates(graph);
+    graph::merge_in_place(graph);
     return std::unique_ptr<CompiledGraph>(std::make_unique<ReferenceGraph>(std::move(graph)));
   }
 
   // Row-major operands in the shapes that they were made in; of an update, which goes element by element, operands in
   // any one layout that pads nothing.
-  bool takes_over(const Graph& executable, const Op& op) const override {
-    std::vector<TensorId> operands = op.inputs;
+  bool takes_over(const graph::Graph& executable, const graph::Op& op) const override {
+    std::vector<graph::TensorId> operands = op.inputs;
     operands.insert(operands.end(), op.outputs.begin(), op.outputs.end());
-    const std::string& layout = is_update(op.kind) ? executable.tensor(op.inputs.at(0)).layout : kPlain;
-    const bool of_ranks = is_collective(op) || op.kind == OpKind::kOwnPart;  // it runs one rank alone
-    return op.kind != OpKind::kReorder && !of_ranks && op.views.empty() &&
-           std::ranges::all_of(operands, [&](TensorId id) {
-             const Tensor& tensor = executable.tensor(id);
-             const bool padded = tensor.bytes != element_count(tensor.shape) * size_of(tensor.dtype);
-             return tensor.role != Role::kWorkspace && tensor.layout == layout && !padded;
+    const std::string& layout = graph::is_update(op.kind) ? executable.tensor(op.inputs.at(0)).layout : kPlain;
+    const bool of_ranks = graph::is_collective(op) || op.kind == graph::OpKind::kOwnPart;  // it runs one rank alone
+    return op.kind != graph::OpKind::kReorder && !of_ranks && op.views.empty() &&
+           std::ranges::all_of(operands, [&](graph::TensorId id) {
+             const graph::Tensor& tensor = executable.tensor(id);
+             const bool padded = tensor.bytes != graph::element_count(tensor.shape) * size_of(tensor.dtype);
+             return tensor.role != graph::Role::kWorkspace && tensor.layout == layout && !padded;
            });
   }
 
-  std::unique_ptr<CompiledGraph> kernels_for(const Graph& executable, int /*threads*/) override {
+  std::unique_ptr<CompiledGraph> kernels_for(const graph::Graph& executable, int /*threads*/) override {
     return std::make_unique<ReferenceGraph>(executable);
   }
 };
@@ -152,4 +153,4 @@ class ReferenceBackend : public Backend {
 
 std::unique_ptr<Backend> make_reference_backend() { return std::make_unique<ReferenceBackend>(); }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -11,31 +11,33 @@
 
 #include "sluice/kernels/backend.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 
 // One op with the pointers of its operands, viewed with their types and shapes. Indices follow op_table.hpp.
 class ReferenceCall {
  public:
-  ReferenceCall(const Graph& graph, const Op& op, std::span<void* const> operands, const StepContext& context)
+  ReferenceCall(const graph::Graph& graph, const graph::Op& op, std::span<void* const> operands,
+                const StepContext& context)
       : graph_(graph), op_(op), operands_(operands), context_(context) {}
 
-  const Op& op() const { return op_; }
-  const Attributes& attributes() const { return op_.attributes; }
+  const graph::Op& op() const { return op_; }
+  const graph::Attributes& attributes() const { return op_.attributes; }
   const StepContext& context() const { return context_; }
   std::size_t input_count() const { return op_.inputs.size(); }
   std::size_t output_count() const { return op_.outputs.size(); }
-  const Shape& input_shape(std::size_t i) const { return graph_.tensor(op_.inputs.at(i)).shape; }
-  const Shape& output_shape(std::size_t i) const { return graph_.tensor(op_.outputs.at(i)).shape; }
+  const graph::Shape& input_shape(std::size_t i) const { return graph_.tensor(op_.inputs.at(i)).shape; }
+  const graph::Shape& output_shape(std::size_t i) const { return graph_.tensor(op_.outputs.at(i)).shape; }
 
-  bool input_is_integer(std::size_t i) const { return graph_.tensor(op_.inputs.at(i)).dtype == DType::kI32; }
+  bool input_is_integer(std::size_t i) const { return graph_.tensor(op_.inputs.at(i)).dtype == graph::DType::kI32; }
 
   template <typename T>
   std::span<const T> input(std::size_t i) const {
-    return {static_cast<const T*>(operands_[i]), static_cast<std::size_t>(element_count(input_shape(i)))};
+    return {static_cast<const T*>(operands_[i]), static_cast<std::size_t>(graph::element_count(input_shape(i)))};
   }
   template <typename T>
   std::span<T> output(std::size_t i) const {
-    return {static_cast<T*>(operands_[input_count() + i]), static_cast<std::size_t>(element_count(output_shape(i)))};
+    return {static_cast<T*>(operands_[input_count() + i]),
+            static_cast<std::size_t>(graph::element_count(output_shape(i)))};
   }
   // The same without their type, for ops that only move: 4 bytes an element, u8 1.
   std::span<const std::byte> input_bytes(std::size_t i) const {
@@ -46,36 +48,36 @@ class ReferenceCall {
   }
 
  private:
-  std::size_t byte_count(TensorId id) const {
-    const Tensor& tensor = graph_.tensor(id);
-    return static_cast<std::size_t>(element_count(tensor.shape)) * (tensor.dtype == DType::kU8 ? 1 : 4);
+  std::size_t byte_count(graph::TensorId id) const {
+    const graph::Tensor& tensor = graph_.tensor(id);
+    return static_cast<std::size_t>(graph::element_count(tensor.shape)) * (tensor.dtype == graph::DType::kU8 ? 1 : 4);
   }
 
-  const Graph& graph_;
-  const Op& op_;
+  const graph::Graph& graph_;
+  const graph::Op& op_;
   std::span<void* const> operands_;
   const StepContext& context_;
 };
 
 // A fused activation, and whether its gradient passes at a value before it.
-double activate(Activation activation, double value);
-bool passes(Activation activation, double value);
+double activate(graph::Activation activation, double value);
+bool passes(graph::Activation activation, double value);
 
 // One of each kind (graph/op_table.hpp), named at the end of its family's file: SLUICE_REFERENCE_KERNEL(kRelu, relu).
-template <OpKind Kind>
+template <graph::OpKind Kind>
 void reference_kernel(const ReferenceCall& call);
 #define SLUICE_DECLARED(kind, ...) \
   template <>                      \
-  void reference_kernel<OpKind::kind>(const ReferenceCall& call);
+  void reference_kernel<graph::OpKind::kind>(const ReferenceCall& call);
 SLUICE_OPS(SLUICE_DECLARED)
 #undef SLUICE_DECLARED
-#define SLUICE_REFERENCE_KERNEL(kind, kernel)                      \
-  template <>                                                      \
-  void reference_kernel<OpKind::kind>(const ReferenceCall& call) { \
-    kernel(call);                                                  \
+#define SLUICE_REFERENCE_KERNEL(kind, kernel)                             \
+  template <>                                                             \
+  void reference_kernel<graph::OpKind::kind>(const ReferenceCall& call) { \
+    kernel(call);                                                         \
   }
 
 // Runs any op but kInput.
 void run_reference_kernel(const ReferenceCall& call);
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -1,16 +1,16 @@
 #include "sluice/kernels/reference/reference_kernels.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 void running_sum(const ReferenceCall& call) {
   const auto x = call.input<float>(0);
   const auto y = call.output<float>(0);
-  const Shape& shape = call.input_shape(0);
+  const graph::Shape& shape = call.input_shape(0);
   const auto axis = static_cast<std::size_t>(call.attributes().axis);
   const auto extent = static_cast<std::size_t>(shape[axis]);
   const auto stride =
-      static_cast<std::size_t>(element_count({shape.begin() + call.attributes().axis + 1, shape.end()}));
+      static_cast<std::size_t>(graph::element_count({shape.begin() + call.attributes().axis + 1, shape.end()}));
   for (std::size_t first = 0; first < x.size(); ++first) {
     if (first / stride % extent != 0) continue;  // no line begins here
     double sum = 0;
@@ -26,4 +26,4 @@ void running_sum(const ReferenceCall& call) {
 
 SLUICE_REFERENCE_KERNEL(kRunningSum, running_sum)
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -4,14 +4,14 @@
 
 #include "sluice/kernels/reference/reference_kernels.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 // Calls visit(position, row of w) for every id within the op's part of the vocabulary; w has the rows of that part.
 template <typename Visit>
-void for_each_id(const ReferenceCall& call, const Shape& w, Visit visit) {
+void for_each_id(const ReferenceCall& call, const graph::Shape& w, Visit visit) {
   std::vector<std::int64_t> ids;
   if (call.input_is_integer(0)) {
     for (const std::int32_t id : call.input<std::int32_t>(0)) ids.push_back(id);
@@ -37,7 +37,7 @@ struct Gates {
 struct ReferenceCellSpace {
   std::size_t batch, hidden;
 
-  explicit ReferenceCellSpace(const Shape& gates)
+  explicit ReferenceCellSpace(const graph::Shape& gates)
       : batch(static_cast<std::size_t>(gates[0])), hidden(static_cast<std::size_t>(gates[1] / 4)) {}
 
   std::size_t gate(std::size_t n, std::size_t which, std::size_t k) const { return (n * 4 + which) * hidden + k; }
@@ -146,4 +146,4 @@ SLUICE_REFERENCE_KERNEL(kEmbeddingBackward, embedding_backward)
 SLUICE_REFERENCE_KERNEL(kLstmCell, lstm_cell)
 SLUICE_REFERENCE_KERNEL(kLstmCellBackward, lstm_cell_backward)
 
-}  // namespace sluice
+}  // namespace sluice::kernels

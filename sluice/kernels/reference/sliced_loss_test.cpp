@@ -21,7 +21,7 @@
 #include "sluice/testing/small_models.hpp"
 #include "sluice/testing/wave_input.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 constexpr std::uint64_t kSlicedLossSeed = 17;
@@ -31,19 +31,19 @@ constexpr Bytes kRow = 40 * 4;  // of logits, in models of small_options()
 using ValuesByName = std::map<std::string, std::vector<float>>;
 
 // The loss of every step, and at the end all that outlives a step.
-ValuesByName run(const std::unique_ptr<Backend>& backend, const Graph& graph) {
-  EXPECT_TRUE(validate(graph).ok()) << validate(graph).error().message;
+ValuesByName run(const std::unique_ptr<Backend>& backend, const graph::Graph& graph) {
+  EXPECT_TRUE(graph::validate(graph).ok()) << graph::validate(graph).error().message;
   const auto compiled = backend->compile(graph, 2).value();
-  GraphRunner runner(*compiled);
+  testing::GraphRunner runner(*compiled);
   runner.initialise(kSlicedLossSeed);
-  WaveInput input(graph);
+  testing::WaveInput input(graph);
   ValuesByName values;
   for (int step = 0; step < kSteps; ++step) {
     runner.run_step({.step = step, .learning_rate = 0.02F, .input = &input, .seed = kSlicedLossSeed});
-    for (TensorId id = 0; id < runner.graph().tensor_count(); ++id) {
-      const Tensor& tensor = runner.graph().tensor(id);
-      if (tensor.role == Role::kOutput) values["loss"].push_back(runner.plain(id).at(0));
-      if (is_persistent(tensor.role) && step + 1 == kSteps) values[tensor.name] = runner.plain(id);
+    for (graph::TensorId id = 0; id < runner.graph().tensor_count(); ++id) {
+      const graph::Tensor& tensor = runner.graph().tensor(id);
+      if (tensor.role == graph::Role::kOutput) values["loss"].push_back(runner.plain(id).at(0));
+      if (graph::is_persistent(tensor.role) && step + 1 == kSteps) values[tensor.name] = runner.plain(id);
     }
   }
   return values;
@@ -59,9 +59,9 @@ void expect_near(const ValuesByName& actual, const ValuesByName& expected, float
 
 class SlicedLosses : public ::testing::TestWithParam<std::tuple<std::string, std::string>> {
  protected:
-  static Graph folded() {
-    const auto entry = std::ranges::find(models(), std::get<0>(GetParam()), &ModelEntry::name);
-    return fold(build_model(entry->name, small_options(*entry)).value());
+  static graph::Graph folded() {
+    const auto entry = std::ranges::find(models::models(), std::get<0>(GetParam()), &models::ModelEntry::name);
+    return graph::fold(models::build_model(entry->name, testing::small_options(*entry)).value());
   }
   static std::unique_ptr<Backend> backend() {
     return std::get<1>(GetParam()) == "onednn" ? make_onednn_backend() : make_reference_backend();
@@ -69,33 +69,33 @@ class SlicedLosses : public ::testing::TestWithParam<std::tuple<std::string, std
 };
 
 TEST_P(SlicedLosses, TrainAlike) {
-  for (const Optimizer optimizer : {Optimizer::kSgd, Optimizer::kAdamW}) {
-    const Graph whole = build_training_graph(folded(), {.optimizer = optimizer});
+  for (const graph::Optimizer optimizer : {graph::Optimizer::kSgd, graph::Optimizer::kAdamW}) {
+    const graph::Graph whole = graph::build_training_graph(folded(), {.optimizer = optimizer});
     const ValuesByName expected = run(backend(), whole);
-    const float tolerance = optimizer == Optimizer::kSgd ? 1e-4F : 2e-3F;
+    const float tolerance = optimizer == graph::Optimizer::kSgd ? 1e-4F : 2e-3F;
     for (const std::int64_t rows : {1, 5}) {
-      expect_near(run(backend(), slice_loss(whole, rows * kRow)), expected, tolerance);
+      expect_near(run(backend(), graph::slice_loss(whole, rows * kRow)), expected, tolerance);
     }
   }
 }
 
 // Weights in parts too: compared by their losses, for they have other names.
 TEST_P(SlicedLosses, TrainAlikeWithWeightsSlicedByFeatures) {
-  const Graph whole = build_training_graph(folded(), {});
-  const ValuesByName sliced = run(backend(), slice_dense(slice_loss(whole, 6 * kRow), 16 * 64 * 4));
+  const graph::Graph whole = graph::build_training_graph(folded(), {});
+  const ValuesByName sliced = run(backend(), graph::slice_dense(graph::slice_loss(whole, 6 * kRow), 16 * 64 * 4));
   EXPECT_THAT(sliced.at("loss"), ::testing::Pointwise(::testing::FloatNear(1e-4F), run(backend(), whole).at("loss")));
 }
 
 TEST_P(SlicedLosses, TrainAlikeInBf16) {
-  const Graph whole = build_training_graph(folded(), {});
-  const ValuesByName sliced = run(backend(), to_mixed_precision(slice_loss(whole, 6 * kRow)));
-  EXPECT_THAT(sliced.at("loss"),
-              ::testing::Pointwise(::testing::FloatNear(0.02F), run(backend(), to_mixed_precision(whole)).at("loss")));
+  const graph::Graph whole = graph::build_training_graph(folded(), {});
+  const ValuesByName sliced = run(backend(), graph::to_mixed_precision(graph::slice_loss(whole, 6 * kRow)));
+  EXPECT_THAT(sliced.at("loss"), ::testing::Pointwise(::testing::FloatNear(0.02F),
+                                                      run(backend(), graph::to_mixed_precision(whole)).at("loss")));
 }
 
 TEST_P(SlicedLosses, EvaluateAlike) {
-  const Graph whole = build_evaluation_graph(folded());
-  expect_near(run(backend(), slice_loss(whole, 3 * kRow)), run(backend(), whole), 1e-5F);
+  const graph::Graph whole = graph::build_evaluation_graph(folded());
+  expect_near(run(backend(), graph::slice_loss(whole, 3 * kRow)), run(backend(), whole), 1e-5F);
 }
 
 INSTANTIATE_TEST_SUITE_P(Small, SlicedLosses,
@@ -106,4 +106,4 @@ INSTANTIATE_TEST_SUITE_P(Small, SlicedLosses,
                          });
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::kernels

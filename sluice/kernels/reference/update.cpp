@@ -6,7 +6,7 @@
 #include "sluice/graph/op_traits.hpp"
 #include "sluice/kernels/reference/reference_kernels.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 void delay_gradient(const ReferenceCall& call) {
@@ -29,7 +29,7 @@ void squared_sum(const ReferenceCall& call) {
 }
 
 void clip_factor(const ReferenceCall& call) {
-  const Attributes& attributes = call.attributes();
+  const graph::Attributes& attributes = call.attributes();
   const std::size_t sums = call.input_count() - (attributes.scaled ? 2 : 0);
   double sum = 0;
   for (std::size_t i = 0; i < sums; ++i) sum += call.input<float>(i)[0];
@@ -38,7 +38,7 @@ void clip_factor(const ReferenceCall& call) {
   const bool clips = !attributes.scaled || attributes.alpha > 0;
   call.output<float>(0)[0] = static_cast<float>((clips ? std::min(factor, 1.0) : 1.0) / scale);
   if (!attributes.scaled) return;
-  if (!std::isfinite(sum)) call.output<float>(0)[0] = kLeavesOut;
+  if (!std::isfinite(sum)) call.output<float>(0)[0] = graph::kLeavesOut;
   call.output<float>(0)[1] = call.input<float>(sums + 1)[1];
 }
 
@@ -46,8 +46,8 @@ void loss_scale(const ReferenceCall& call) {
   const float scale = call.input<float>(1)[0];
   const auto counts = call.input<float>(2);
   const float of_updates = call.input_count() > 3 ? call.input<float>(3)[0] : scale;
-  const LossScale next =
-      next_loss_scale(call.attributes(), {scale, counts[0], counts[1]}, of_updates, call.input<float>(0)[0] < 0);
+  const graph::LossScale next =
+      graph::next_loss_scale(call.attributes(), {scale, counts[0], counts[1]}, of_updates, call.input<float>(0)[0] < 0);
   call.output<float>(0)[0] = next.scale;
   call.output<float>(1)[0] = next.kept;
   call.output<float>(1)[1] = next.left_out;
@@ -62,4 +62,4 @@ SLUICE_REFERENCE_KERNEL(kDelayGradient, delay_gradient)
 SLUICE_REFERENCE_KERNEL(kAccumulateGradient, accumulate_gradient)
 SLUICE_REFERENCE_KERNEL(kLossScale, loss_scale)
 
-}  // namespace sluice
+}  // namespace sluice::kernels

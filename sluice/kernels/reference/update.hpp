@@ -6,7 +6,7 @@
 #include "sluice/graph/op_traits.hpp"
 #include "sluice/kernels/reference/reference_kernels.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 
 // The new parameter once more, where the op has such an output: it is rounded behind (reference_backend.cpp).
 inline void write_half(const ReferenceCall& call, std::size_t output) {
@@ -14,16 +14,18 @@ inline void write_half(const ReferenceCall& call, std::size_t output) {
 }
 
 inline std::span<const float> factor_operand(const ReferenceCall& call) {
-  return call.input<float>(2 + moments_of(call.op().kind));
+  return call.input<float>(2 + graph::moments_of(call.op().kind));
 }
 
-inline float factor_of(const ReferenceCall& call) { return is_clipped(call.op()) ? factor_operand(call)[0] : 1.0F; }
+inline float factor_of(const ReferenceCall& call) {
+  return graph::is_clipped(call.op()) ? factor_operand(call)[0] : 1.0F;
+}
 
 // A delayed update without a gradient yet, or one whose gradients are not finite: everything stays.
 inline bool stays(const ReferenceCall& call) {
   const bool waits = call.attributes().delayed && call.input<float>(call.input_count() - 1)[0] == 0;
   if (!waits && !(call.attributes().scaled && factor_of(call) < 0)) return false;
-  const std::size_t moments = moments_of(call.op().kind);
+  const std::size_t moments = graph::moments_of(call.op().kind);
   std::ranges::copy(call.input<float>(0), call.output<float>(0).begin());
   for (std::size_t i = 0; i < moments; ++i) {
     std::ranges::copy(call.input<float>(2 + i), call.output<float>(1 + i).begin());
@@ -32,4 +34,4 @@ inline bool stays(const ReferenceCall& call) {
   return true;
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -2,7 +2,7 @@
 
 #include "sluice/kernels/reference/update.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 void adam_update(const ReferenceCall& call) {
@@ -11,7 +11,7 @@ void adam_update(const ReferenceCall& call) {
   const auto dw = call.input<float>(1);
   const auto moment1 = call.input<float>(2);
   const auto moment2 = call.input<float>(3);
-  const Attributes& attributes = call.attributes();
+  const graph::Attributes& attributes = call.attributes();
   const double rate = learning_rate_of(attributes, call.context());
   const double beta1 = attributes.momentum;
   const double beta2 = attributes.beta2;
@@ -38,4 +38,4 @@ void adam_update(const ReferenceCall& call) {
 
 SLUICE_REFERENCE_KERNEL(kAdamUpdate, adam_update)
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -1,7 +1,7 @@
 // Lion: see graph/autodiff/optimizer_lion.cpp.
 #include "sluice/kernels/reference/update.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 double sign(double value) { return value > 0 ? 1 : value < 0 ? -1 : 0; }
@@ -11,7 +11,7 @@ void lion_update(const ReferenceCall& call) {
   const auto w = call.input<float>(0);
   const auto dw = call.input<float>(1);
   const auto momentum = call.input<float>(2);
-  const Attributes& attributes = call.attributes();
+  const graph::Attributes& attributes = call.attributes();
   const double rate = learning_rate_of(attributes, call.context());
   const double beta1 = attributes.momentum;
   const double beta2 = attributes.beta2;
@@ -30,4 +30,4 @@ void lion_update(const ReferenceCall& call) {
 
 SLUICE_REFERENCE_KERNEL(kLionUpdate, lion_update)
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -4,7 +4,7 @@
 
 #include "sluice/memory/encoding/narrow.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 StoredChunk ChunkCoder::encode(Encoding encoding, const std::byte* chunk, Bytes bytes, Bytes element_bytes,
                                std::byte* encoded) {
@@ -27,4 +27,4 @@ Bytes measure_encoded(Encoding encoding, const std::byte* data, Bytes bytes, Byt
   return sum;
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -4,7 +4,7 @@
 
 #include "sluice/memory/encoding/zero_value.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 class ChunkCoder {
  public:
@@ -19,4 +19,4 @@ class ChunkCoder {
 // What `bytes`, a multiple of kBlockAlignment, take of a transfer when they are encoded.
 Bytes measure_encoded(Encoding encoding, const std::byte* data, Bytes bytes, Bytes element_bytes);
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -1,6 +1,6 @@
 #include "sluice/memory/encoding/encoding.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 std::string_view to_string(Encoding encoding) {
   switch (encoding) {
@@ -21,4 +21,4 @@ std::optional<Encoding> parse_encoding(std::string_view name) {
   return std::nullopt;
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

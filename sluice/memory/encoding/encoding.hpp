@@ -15,7 +15,7 @@
 
 #include "sluice/base/units.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 enum class Encoding { kNone, kZeroValue, kNarrow };
 
@@ -24,4 +24,4 @@ inline constexpr Bytes kEncodedChunkBytes = 256 * kKiB;  // unencoded; the last 
 std::string_view to_string(Encoding encoding);  // "zero-value"
 std::optional<Encoding> parse_encoding(std::string_view name);
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -7,7 +7,7 @@
 
 #include "sluice/base/check.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 constexpr Bytes kGroup = 8;  // elements that are packed at a time
@@ -166,4 +166,4 @@ void decode_narrow(std::byte* chunk, Bytes bytes, Bytes element_bytes, const Sto
   }
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

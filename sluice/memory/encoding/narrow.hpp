@@ -13,7 +13,7 @@
 
 #include "sluice/memory/encoding/stored_chunk.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 // `bytes`, at most kEncodedChunkBytes, is a multiple of kBlockAlignment; `encoded` has room for as many. Where the
 // chunk is to lie as it is, `encoded` is left as it was.
@@ -25,4 +25,4 @@ void decode_narrow(std::byte* chunk, Bytes bytes, Bytes element_bytes, const Sto
 // What encode_narrow() would return.
 StoredChunk measure_narrow(const std::byte* chunk, Bytes bytes, Bytes element_bytes);
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -7,7 +7,7 @@
 #include "sluice/memory/encoding/chunk_coder.hpp"
 #include "sluice/testing/random/seeded_random.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 using Integers = std::vector<std::byte>;
@@ -90,4 +90,4 @@ TEST(Narrow, ANegativeNumberTakesItsChunkAsItIs) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -6,7 +6,7 @@
 #include "sluice/memory/encoding/encoding.hpp"
 #include "sluice/memory/machine.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 struct StoredChunk {
   Bytes value_bytes = 0;   // of the elements that are kept, packed
@@ -19,4 +19,4 @@ constexpr StoredChunk stored_in_blocks(Bytes bytes, Bytes value_bytes, Bytes mor
   return {value_bytes, std::min(bytes, align_up(value_bytes + more_bytes, kBlockAlignment))};
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

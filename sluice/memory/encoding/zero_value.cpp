@@ -10,7 +10,7 @@
 #include <immintrin.h>
 #endif
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 constexpr Bytes kSmallestElement = 2;
@@ -145,4 +145,4 @@ StoredChunk measure_zero_value(const std::byte* chunk, Bytes bytes, Bytes elemen
   return stored_chunk(bytes, element_bytes, nonzero);
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -16,7 +16,7 @@
 
 #include "sluice/memory/encoding/stored_chunk.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 // Whether vector instructions may be used: kPlain shows that the loops make the same bits.
 enum class ZeroValueLoops { kBest, kPlain };
@@ -40,4 +40,4 @@ class ZeroValueCoder {
 // The same without making it, to see what it would take.
 StoredChunk measure_zero_value(const std::byte* chunk, Bytes bytes, Bytes element_bytes);
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -8,7 +8,7 @@
 #include "sluice/memory/machine.hpp"
 #include "sluice/testing/random/seeded_random.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 using Chunk = std::vector<std::byte>;
@@ -110,4 +110,4 @@ TEST(ZeroValue, ATensorTakesWhatItsChunksTake) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -18,7 +18,7 @@
 
 #include "sluice/memory/observe/wait_briefly.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 class ChunkQueue {
  public:
@@ -80,4 +80,4 @@ class ChunkQueue {
   alignas(64) std::atomic<std::size_t> tail_{0};
 };
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 TEST(ChunkQueue, EntriesLeaveInTheOrderTheyCame) {
@@ -47,4 +47,4 @@ TEST(ChunkQueue, WhatWasPushedCanBePoppedWhoeverStopsRunning) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::memory

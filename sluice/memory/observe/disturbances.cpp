@@ -8,7 +8,7 @@
 
 #include "sluice/base/parse.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 std::vector<std::string> disturbances_in(const std::string& process_status) {
   std::vector<std::string> found;
@@ -38,4 +38,4 @@ std::vector<std::string> counting_disturbances() {
   return disturbances_in({std::istreambuf_iterator<char>(file), {}});
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

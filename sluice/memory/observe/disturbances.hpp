@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace sluice {
+namespace sluice::memory {
 
 // One sentence for each disturbance: a debugger (it sees every fault first, and may keep it), or a sanitizer that this
 // build was made with (its own accesses to memory count too, and everything is slower). Empty when there is none.
@@ -14,4 +14,4 @@ std::vector<std::string> counting_disturbances();
 // The same from the text of /proc/self/status.
 std::vector<std::string> disturbances_in(const std::string& process_status);
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 using ::testing::Contains;
@@ -28,4 +28,4 @@ TEST(CountingDisturbances, NamesTheSanitizerOfThisBuild) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -10,7 +10,7 @@
 
 #include "sluice/memory/observe/page_tracker.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 std::atomic<PageTracker*> active_tracker{nullptr};
@@ -91,4 +91,4 @@ void remove_fault_handler() {
   }
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -5,7 +5,7 @@
 // tracker, and the core file has the address of that instruction.
 #pragma once
 
-namespace sluice {
+namespace sluice::memory {
 
 class PageTracker;
 
@@ -15,4 +15,4 @@ bool install_fault_handler(PageTracker& tracker);
 // Gives the signal back and returns when no thread is in the handler any more.
 void remove_fault_handler();
 
-}  // namespace sluice
+}  // namespace sluice::memory

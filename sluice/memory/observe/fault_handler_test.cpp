@@ -12,7 +12,7 @@
 #include "sluice/memory/observe/fault_stack.hpp"
 #include "sluice/memory/observe/page_tracker.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 constexpr Bytes kPage = kSmallestChunk;
@@ -126,4 +126,4 @@ TEST(FaultHandler, GivesTheSignalBack) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -7,7 +7,7 @@
 
 #include "sluice/base/check.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 constexpr std::size_t kStackBytes = std::size_t{64} << 10;  // a frame with AVX-512 and AMX state is 11 KiB
@@ -43,4 +43,4 @@ void give_fault_stack() {
 
 void take_fault_stack() { fault_stack.reset(); }
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -6,11 +6,11 @@
 // first. When the profile is over it calls take_fault_stack(), or ends.
 #pragma once
 
-namespace sluice {
+namespace sluice::memory {
 
 // Both are for the calling thread. If the thread already had an alternate signal stack, take_fault_stack() gives it
 // back. Costs 64 KiB of address space. Calling either of them twice does the same as calling it once.
 void give_fault_stack();
 void take_fault_stack();
 
-}  // namespace sluice
+}  // namespace sluice::memory

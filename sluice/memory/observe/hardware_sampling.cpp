@@ -17,7 +17,7 @@
 
 #include "sluice/base/parse.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 constexpr std::uint64_t kPeriod = 4096;  // accesses (AMD: operations) a sample; AMD wants a multiple of 16
@@ -173,4 +173,4 @@ Result<std::unique_ptr<SampleSource>> open_hardware_sampler() {
   return std::unique_ptr<SampleSource>(std::make_unique<HardwareSampler>(std::move(buffers)));
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -12,9 +12,9 @@
 #include "sluice/base/result.hpp"
 #include "sluice/memory/observe/memory_samples.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 // kUnsupported where processor or kernel have no memory sampling, or do not allow it.
 Result<std::unique_ptr<SampleSource>> open_hardware_sampler();
 
-}  // namespace sluice
+}  // namespace sluice::memory

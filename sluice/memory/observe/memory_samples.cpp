@@ -7,7 +7,7 @@
 
 #include "sluice/base/parse.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 // In the kernel's order for the sample type that HardwareSampler asks for.
@@ -85,4 +85,4 @@ std::optional<EventCode> parse_event(const std::string& description) {
   return code;
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace sluice {
+namespace sluice::memory {
 
 // One access that missed the TLB; it stands for `weight` of its kind.
 struct MemorySample {
@@ -44,4 +44,4 @@ struct EventCode {
 };
 std::optional<EventCode> parse_event(const std::string& description);
 
-}  // namespace sluice
+}  // namespace sluice::memory

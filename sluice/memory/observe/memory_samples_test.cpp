@@ -8,7 +8,7 @@
 
 #include "sluice/memory/observe/hardware_sampling.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 using ::testing::ElementsAre;
@@ -89,4 +89,4 @@ TEST(HardwareSampler, WorksOrSaysWhyNot) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -10,7 +10,7 @@
 
 #include "sluice/memory/observe/fault_handler.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 constexpr Bytes kLeastChunksPerThread = 8;
@@ -249,4 +249,4 @@ void PageTracker::close(TrackedRange& range, Bytes chunk) {
   range.give_back(chunk, before & kWatched);
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -34,7 +34,7 @@
 #include "sluice/memory/observe/chunk_queue.hpp"
 #include "sluice/memory/observe/tracked_range.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 struct PageTouches {
   std::int64_t reads = 0;  // in pages
@@ -130,4 +130,4 @@ class PageTracker {
   static inline std::atomic<std::int64_t> all_watches{0};  // of all trackers: no two watches have the same number
 };
 
-}  // namespace sluice
+}  // namespace sluice::memory

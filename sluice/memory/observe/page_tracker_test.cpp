@@ -14,7 +14,7 @@
 #include "sluice/base/random.hpp"
 #include "sluice/memory/arena.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 using ::testing::HasSubstr;
@@ -340,4 +340,4 @@ TEST(PageTracker, RefusesMoreRangesThanItHasRoomFor) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::memory

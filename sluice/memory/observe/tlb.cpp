@@ -11,7 +11,7 @@
 
 #include "sluice/memory/machine.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 constexpr std::int64_t kAssumedEntries = 1536;
@@ -82,4 +82,4 @@ std::string describe(const TlbReach& reach) {
 
 TlbReach machine_tlb_reach() { return tlb_reach_from_cpuid(ask_processor); }
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -13,7 +13,7 @@
 
 #include "sluice/base/units.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 struct TlbReach {
   std::int64_t entries = 0;
@@ -31,4 +31,4 @@ TlbReach machine_tlb_reach();                       // of this processor, one co
 std::string describe(const TlbReach& reach);        // "TLB of 1536 entries a thread (CPUID leaf 0x18)"
 TlbReach tlb_reach_from_cpuid(const Cpuid& cpuid);  // the same from anybody's answers
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -5,7 +5,7 @@
 
 #include <map>
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 using ::testing::HasSubstr;
@@ -59,4 +59,4 @@ TEST(TlbReach, OfThisMachineIsPlausible) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::memory

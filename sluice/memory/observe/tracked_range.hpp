@@ -15,7 +15,7 @@
 #include "sluice/memory/machine.hpp"
 #include "sluice/memory/observe/wait_briefly.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 inline constexpr Bytes kSmallestChunk = kBlockAlignment;  // a page
 
@@ -84,4 +84,4 @@ class TrackedRange {
   std::unique_ptr<std::atomic<ChunkState>[]> states_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::memory

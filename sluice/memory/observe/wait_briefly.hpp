@@ -6,7 +6,7 @@
 
 #include <sched.h>
 
-namespace sluice {
+namespace sluice::memory {
 
 class WaitBriefly {
  public:
@@ -27,4 +27,4 @@ class WaitBriefly {
   int spins_ = 0;
 };
 
-}  // namespace sluice
+}  // namespace sluice::memory

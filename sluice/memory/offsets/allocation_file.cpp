@@ -12,7 +12,7 @@
 
 #include "sluice/base/parse.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 constexpr std::array<std::string_view, 4> kColumns{"id", "lower", "upper", "size"};
@@ -158,4 +158,4 @@ std::string allocation_csv(const AllocationProblem& problem, std::span<const Byt
   return text;
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -20,7 +20,7 @@
 #include "sluice/base/result.hpp"
 #include "sluice/memory/offsets/offset_allocator.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 struct AllocationProblem {
   std::vector<std::string> ids;
@@ -34,4 +34,4 @@ Result<AllocationProblem> read_allocation(const std::filesystem::path& file);
 
 std::string allocation_csv(const AllocationProblem& problem, std::span<const Bytes> offsets);
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -5,7 +5,7 @@
 
 #include "sluice/base/random.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 using ::testing::HasSubstr;
@@ -101,4 +101,4 @@ TEST(AllocationFile, ThatIsNotThereIsAnError) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -10,7 +10,7 @@
 
 #include "sluice/base/check.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 using Time = std::int32_t;
@@ -257,4 +257,4 @@ std::optional<OffsetAssignment> assign_offsets_within(std::span<const OffsetItem
   return best_of_orders(items, most_live, budget, budget + 1);
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -23,7 +23,7 @@
 #include "sluice/base/units.hpp"
 #include "sluice/memory/machine.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 struct OffsetItem {
   Bytes bytes = 0;                           // rounded up to `alignment`
@@ -50,4 +50,4 @@ Bytes height_of(std::span<const OffsetItem> items, std::span<const Bytes> offset
 // The lower bound alone, O(n log n).
 Bytes max_live_bytes(std::span<const OffsetItem> items);
 
-}  // namespace sluice
+}  // namespace sluice::memory

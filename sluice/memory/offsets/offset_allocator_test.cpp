@@ -8,7 +8,7 @@
 #include "sluice/base/random.hpp"
 #include "sluice/testing/offset_problems.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 constexpr Bytes kPage = kBlockAlignment;
@@ -22,7 +22,7 @@ TEST(OffsetAllocator, NothingNeedsNoRoom) {
 TEST(OffsetAllocator, SharesBytesOverTimeAndStacksWhatIsLiveTogether) {
   const std::vector<OffsetItem> items{{kPage, {{0, 2}}, {}}, {kPage, {{2, 4}}, {}}, {2 * kPage, {{1, 3}}, {}}};
   const auto result = assign_offsets(items);
-  expect_valid(items, result);
+  testing::expect_valid(items, result);
   EXPECT_EQ(result.height, 3 * kPage);
   EXPECT_EQ(result.lower_bound, 3 * kPage);
   EXPECT_EQ(result.offsets[0], result.offsets[1]);
@@ -38,7 +38,7 @@ TEST(OffsetAllocator, PutsItemsOfSmallerAlignmentOnOnePage) {
   std::vector<OffsetItem> items{{100, {{0, 2}}, {}}, {kPage, {{0, 1}}, {}}, {100, {{0, 3}}, {}}, {64, {{0, 1}}, {}}};
   for (const std::size_t small : {0, 2, 3}) items[small].alignment = 64;
   const auto result = assign_offsets(items);
-  expect_valid(items, result);
+  testing::expect_valid(items, result);
   EXPECT_EQ(result.lower_bound, kPage + 128 + 128 + 64);
   EXPECT_LE(result.height, 2 * kPage);
 }
@@ -47,7 +47,7 @@ TEST(OffsetAllocator, ItemIsAwayBetweenItsIntervals) {
   // A parameter is resident at both ends of the step; a large activation fits into its place in between.
   const std::vector<OffsetItem> items{{2 * kPage, {{8, 10}, {0, 2}}, {}}, {2 * kPage, {{2, 8}}, {}}};
   const auto result = assign_offsets(items);
-  expect_valid(items, result);
+  testing::expect_valid(items, result);
   EXPECT_EQ(result.height, 2 * kPage);
 }
 
@@ -67,7 +67,7 @@ TEST(OffsetAllocator, FixedItemsStayAndBoundTheHeight) {
   const std::vector<OffsetItem> items{
       {kPage, {{0, 4}}, 6 * kPage}, {4 * kPage, {{0, 4}}, {}}, {3 * kPage, {{0, 4}}, {}}};
   const auto result = assign_offsets(items);
-  expect_valid(items, result);
+  testing::expect_valid(items, result);
   EXPECT_EQ(result.lower_bound, 8 * kPage);
   EXPECT_EQ(assign_offsets(std::span(items).first(2)).lower_bound, 7 * kPage);
 }
@@ -80,10 +80,10 @@ TEST(OffsetAllocator, ImpossibleFixedOffsetsAreTheCallersMistake) {
 }
 
 TEST(OffsetAllocator, StopsOnceTheTargetIsMet) {
-  const auto items = training_step(3, 60, true);
+  const auto items = testing::training_step(3, 60, true);
   const auto best = assign_offsets(items);
   const auto first = assign_offsets(items, 100 * best.height);
-  expect_valid(items, first);
+  testing::expect_valid(items, first);
   EXPECT_GE(first.height, best.height);
   EXPECT_LE(assign_offsets(items, best.height).height, best.height);
 }
@@ -108,7 +108,7 @@ TEST(OffsetAllocator, RandomItemsNeverOverlap) {
       }
       items.push_back(item);
     }
-    expect_valid(items, assign_offsets(items));
+    testing::expect_valid(items, assign_offsets(items));
   }
 }
 
@@ -116,21 +116,21 @@ TEST(OffsetAllocator, TrainingStepsComeWithinTenPerCentOfTheBound) {
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     for (const bool offloaded : {false, true}) {
       SCOPED_TRACE(::testing::Message() << "seed " << seed << " offloaded " << offloaded);
-      const auto items = training_step(seed, 80, offloaded);
+      const auto items = testing::training_step(seed, 80, offloaded);
       const auto result = assign_offsets(items);
-      expect_valid(items, result);
+      testing::expect_valid(items, result);
       EXPECT_LT(static_cast<double>(result.height), 1.1 * static_cast<double>(result.lower_bound));
     }
   }
 }
 
 TEST(OffsetAllocator, SameInputSameOutput) {
-  const auto items = training_step(5, 60, true);
+  const auto items = testing::training_step(5, 60, true);
   EXPECT_EQ(assign_offsets(items).offsets, assign_offsets(items).offsets);
 }
 
 TEST(OffsetAllocator, LargeGraphTakesMilliseconds) {
-  const auto items = training_step(7, 1000, false);
+  const auto items = testing::training_step(7, 1000, false);
   const std::clock_t begin = std::clock();  // processor time: machines are shared
   const auto result = assign_offsets(items);
   const double taken = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
@@ -150,11 +150,11 @@ TEST(OffsetAllocator, WithinABudgetIsWhatAnOrderComesTo) {
     const OffsetAssignment lowest = assign_offsets(items);
     const auto within = assign_offsets_within(items, lowest.height);
     ASSERT_TRUE(within.has_value());
-    expect_valid(items, *within);
+    testing::expect_valid(items, *within);
     EXPECT_EQ(within->height, lowest.height);
     EXPECT_FALSE(assign_offsets_within(items, lowest.height - 1).has_value());
   }
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::memory

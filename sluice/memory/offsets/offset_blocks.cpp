@@ -6,7 +6,7 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/base/check.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 using Moment = std::int32_t;
@@ -82,4 +82,4 @@ std::vector<OffsetBlock> blocks_of(std::span<const OffsetItem> items) {
   return blocks;
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

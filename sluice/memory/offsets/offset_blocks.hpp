@@ -17,7 +17,7 @@
 
 #include "sluice/memory/offsets/offset_allocator.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 using Section = std::int32_t;
 
@@ -40,4 +40,4 @@ bool live_together(const OffsetBlock& a, const OffsetBlock& b);
 // A fixed offset is a broken invariant (SLUICE_CHECK): the search places every item by itself.
 std::vector<OffsetBlock> blocks_of(std::span<const OffsetItem> items);
 
-}  // namespace sluice
+}  // namespace sluice::memory

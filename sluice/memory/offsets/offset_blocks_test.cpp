@@ -9,7 +9,7 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/base/random.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 OffsetItem live_item(Bytes bytes, std::vector<Interval<std::int32_t>> live, Bytes alignment = 1) {
@@ -82,4 +82,4 @@ TEST(OffsetBlocks, SayTheSameOfRandomItemsAsEveryMoment) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::memory

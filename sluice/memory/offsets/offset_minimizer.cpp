@@ -4,7 +4,7 @@
 
 #include "sluice/memory/offsets/offset_search.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 constexpr std::int64_t kFirstEffort = 100'000'000;  // about a third of a second a capacity
@@ -31,4 +31,4 @@ OffsetAssignment minimize_offsets(std::span<const OffsetItem> items, const std::
   return best;
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -10,10 +10,10 @@
 
 #include "sluice/memory/offsets/offset_allocator.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 // `lower_bound` of the result is the proven one. `stop` is asked about once a millisecond; it may be empty, and then
 // hard problems do not end.
 OffsetAssignment minimize_offsets(std::span<const OffsetItem> items, const std::function<bool()>& stop);
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -6,7 +6,7 @@
 
 #include "sluice/memory/offsets/offset_search.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 // Of the budget: what makes an item large. Finer where the small ones do not fit around the large.
@@ -79,4 +79,4 @@ OffsetAssignment pack_offsets(std::span<const OffsetItem> items, Bytes budget, s
   return best;
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -18,7 +18,7 @@
 
 #include "sluice/memory/offsets/offset_allocator.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 // About 0.1 s on a processor of 2020; see SearchLimit.
 inline constexpr std::int64_t kPackingEffort = 40'000'000;
@@ -27,4 +27,4 @@ inline constexpr std::int64_t kPortfolioAlone = 0;
 // The height may be above the budget. Where an item has a fixed offset, it is the portfolio's.
 OffsetAssignment pack_offsets(std::span<const OffsetItem> items, Bytes budget, std::int64_t effort = kPackingEffort);
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -4,12 +4,12 @@
 
 #include "sluice/testing/offset_problems.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 // Few large items that come and go, as a plan's do, with small ones between them and two that are always there.
 std::vector<OffsetItem> migrated_step(std::uint64_t seed) {
-  std::vector<OffsetItem> items = training_step(seed, 30, true);
+  std::vector<OffsetItem> items = testing::training_step(seed, 30, true);
   std::int32_t end = 0;
   for (const OffsetItem& item : items) end = std::max(end, item.live.back().end);
   for (const Bytes bytes : {kBlockAlignment, Bytes{640}}) {
@@ -33,7 +33,7 @@ TEST(OffsetPacker, PacksIntoBudgetsThatThePortfolioMisses) {
     if (portfolio.height <= budget) continue;
     ++missed;
     const OffsetAssignment result = pack_offsets(items, budget);
-    expect_valid(items, result);
+    testing::expect_valid(items, result);
     EXPECT_LE(result.height, portfolio.height);
     EXPECT_EQ(result.lower_bound, portfolio.lower_bound);
     packed += result.height <= budget ? 1 : 0;
@@ -48,11 +48,11 @@ TEST(OffsetPacker, LeavesTheSmallItemsTheirRoom) {
   int packed = 0;
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     SCOPED_TRACE(seed);
-    std::vector<OffsetItem> items = dissected(seed, 20, kLarge, 14);
+    std::vector<OffsetItem> items = testing::dissected(seed, 20, kLarge, 14);
     for (OffsetItem& item : items) item.bytes -= item.bytes / 50;
-    for (const OffsetItem& small : dissected(seed + 100, 20, kSmall, 60)) items.push_back(small);
+    for (const OffsetItem& small : testing::dissected(seed + 100, 20, kSmall, 60)) items.push_back(small);
     const OffsetAssignment result = pack_offsets(items, kLarge + kSmall);
-    expect_valid(items, result);
+    testing::expect_valid(items, result);
     packed += result.height <= kLarge + kSmall ? 1 : 0;
   }
   EXPECT_GE(packed, 29);
@@ -77,7 +77,7 @@ TEST(OffsetPacker, LeavesFixedOffsetsWhereTheyAre) {
   std::vector<OffsetItem> items = migrated_step(3);
   items.front().fixed_offset = 8 * kBlockAlignment;
   const OffsetAssignment result = pack_offsets(items, max_live_bytes(items));
-  expect_valid(items, result);
+  testing::expect_valid(items, result);
 }
 
 TEST(OffsetPacker, IsTheSameEveryTime) {
@@ -89,4 +89,4 @@ TEST(OffsetPacker, IsTheSameEveryTime) {
 TEST(OffsetPacker, NothingIsPackedIntoNothing) { EXPECT_EQ(pack_offsets({}, 0).height, 0); }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -11,7 +11,7 @@
 #include "sluice/base/random.hpp"
 #include "sluice/memory/offsets/offset_tree.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 constexpr std::int64_t kFirstNodes = 1000;
@@ -113,4 +113,4 @@ SearchResult search_offsets(std::span<const OffsetItem> items, Bytes capacity, c
   return result;
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

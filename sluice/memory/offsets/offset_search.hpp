@@ -14,7 +14,7 @@
 
 #include "sluice/memory/offsets/offset_allocator.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 enum class SearchVerdict { kFound, kImpossible, kGaveUp };
 
@@ -33,4 +33,4 @@ struct SearchResult {
 
 SearchResult search_offsets(std::span<const OffsetItem> items, Bytes capacity, const SearchLimit& limit);
 
-}  // namespace sluice
+}  // namespace sluice::memory

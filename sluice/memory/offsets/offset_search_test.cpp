@@ -12,7 +12,7 @@
 #include "sluice/memory/offsets/offset_tree.hpp"
 #include "sluice/testing/offset_problems.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 using Items = std::vector<OffsetItem>;
@@ -97,7 +97,7 @@ TEST(OffsetSearch, AgreesWithAllOrdersOfSmallProblems) {
     const Bytes least = least_height(items);
     const SearchResult found = search_offsets(items, least, {});
     ASSERT_EQ(found.verdict, SearchVerdict::kFound);
-    expect_apart(items, found.offsets);
+    testing::expect_apart(items, found.offsets);
     ASSERT_LE(height_of(items, found.offsets), least);
     ASSERT_EQ(search_offsets(items, least - 1, {}).verdict, SearchVerdict::kImpossible);
   }
@@ -135,10 +135,10 @@ TEST(OffsetSearch, AgreesWithAllOrdersOfItemsThatRestOnOneAnother) {
 TEST(OffsetSearch, PutsDissectedRectanglesTogether) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE(seed);
-    const Items items = dissected(seed, 40, 1000, 40);
+    const Items items = testing::dissected(seed, 40, 1000, 40);
     const SearchResult result = search_offsets(items, 1000, {});
     ASSERT_EQ(result.verdict, SearchVerdict::kFound);
-    expect_apart(items, result.offsets);
+    testing::expect_apart(items, result.offsets);
     ASSERT_LE(height_of(items, result.offsets), 1000);
   }
 }
@@ -147,10 +147,10 @@ TEST(OffsetSearch, PutsDissectedRectanglesTogether) {
 TEST(OffsetSearch, LosesNoSolutionOfSmallDissectedRectangles) {
   for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
     SCOPED_TRACE(seed);
-    const Items items = dissected(seed, 8, 12, 4 + seed % 10);
+    const Items items = testing::dissected(seed, 8, 12, 4 + seed % 10);
     const SearchResult result = search_offsets(items, 12, {});
     ASSERT_EQ(result.verdict, SearchVerdict::kFound);
-    expect_apart(items, result.offsets);
+    testing::expect_apart(items, result.offsets);
     ASSERT_LE(height_of(items, result.offsets), 12);
   }
 }
@@ -159,13 +159,13 @@ TEST(OffsetSearch, LosesNoSolutionOfSmallDissectedRectangles) {
 TEST(OffsetSearch, LosesNoSolutionOfRectanglesWithGaps) {
   for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
     SCOPED_TRACE(seed);
-    Items items = dissected(seed, 10, 30, 6 + seed % 10);
+    Items items = testing::dissected(seed, 10, 30, 6 + seed % 10);
     for (std::size_t i = 0; i < items.size(); ++i) {
       if (random_bits(seed, 7, i) % 3 == 0 && items[i].bytes > 1) items[i].bytes -= 1;
     }
     const SearchResult result = search_offsets(items, 30, {});
     ASSERT_EQ(result.verdict, SearchVerdict::kFound);
-    expect_apart(items, result.offsets);
+    testing::expect_apart(items, result.offsets);
     ASSERT_LE(height_of(items, result.offsets), 30);
   }
 }
@@ -176,14 +176,14 @@ TEST(OffsetSearch, IsNotConfusedByTheLargestSizesThereAre) {
   const Bytes least = 3 * kHuge - 1;
   const SearchResult found = search_offsets(items, least, {});
   ASSERT_EQ(found.verdict, SearchVerdict::kFound);
-  expect_apart(items, found.offsets);
+  testing::expect_apart(items, found.offsets);
   EXPECT_EQ(height_of(items, found.offsets), least);
   EXPECT_EQ(search_offsets(items, least - 1, {}).verdict, SearchVerdict::kImpossible);
   EXPECT_EQ(search_offsets(items, std::numeric_limits<Bytes>::max(), {}).verdict, SearchVerdict::kFound);
 }
 
 TEST(OffsetSearch, GivesUpWhenItMay) {
-  const Items items = dissected(3, 200, 100'000, 400);
+  const Items items = testing::dissected(3, 200, 100'000, 400);
   const SearchResult result = search_offsets(items, 100'000, {.effort = 1000});
   EXPECT_EQ(result.verdict, SearchVerdict::kGaveUp);
   EXPECT_TRUE(result.offsets.empty());
@@ -191,7 +191,7 @@ TEST(OffsetSearch, GivesUpWhenItMay) {
 }
 
 TEST(OffsetSearch, IsTheSameEveryTime) {
-  const Items items = dissected(7, 60, 5000, 60);
+  const Items items = testing::dissected(7, 60, 5000, 60);
   const SearchResult once = search_offsets(items, 5000, {.effort = 50'000'000});
   const SearchResult again = search_offsets(items, 5000, {.effort = 50'000'000});
   EXPECT_EQ(once.verdict, again.verdict);
@@ -206,16 +206,16 @@ TEST(OffsetMinimizer, FindsTheLeastHeightAndProvesIt) {
     const OffsetAssignment result = minimize_offsets(items, {});
     EXPECT_EQ(result.height, least_height(items));
     EXPECT_EQ(result.lower_bound, result.height);
-    expect_valid(items, result);
+    testing::expect_valid(items, result);
   }
 }
 
 TEST(OffsetMinimizer, KeepsWhatThePortfolioFoundWhenStopped) {
-  const Items items = dissected(3, 200, 100'000, 400);
+  const Items items = testing::dissected(3, 200, 100'000, 400);
   const OffsetAssignment result = minimize_offsets(items, [] { return true; });
   EXPECT_EQ(result.height, assign_offsets(items).height);
-  expect_valid(items, result);
+  testing::expect_valid(items, result);
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -6,7 +6,7 @@
 
 #include "sluice/base/as_index.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 constexpr std::int64_t kLooksBetweenStops = 300'000;
@@ -239,4 +239,4 @@ bool OffsetTree::out_of_patience() {
   return ended_ != Outcome::kExhausted;
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

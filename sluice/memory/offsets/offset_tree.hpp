@@ -26,7 +26,7 @@
 
 #include "sluice/memory/offsets/offset_blocks.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 class OffsetTree {
  public:
@@ -113,4 +113,4 @@ class OffsetTree {
   std::int64_t times_placed_ = 0;
 };
 
-}  // namespace sluice
+}  // namespace sluice::memory

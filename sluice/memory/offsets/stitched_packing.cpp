@@ -10,7 +10,7 @@
 #include "sluice/base/check.hpp"
 #include "sluice/memory/machine.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 using Time = std::int32_t;
@@ -359,4 +359,4 @@ StitchedPacking pack_stitched(std::span<const OffsetItem> items, Bytes memory, B
   return packing;
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -19,7 +19,7 @@
 #include "sluice/memory/offsets/offset_allocator.hpp"
 #include "sluice/memory/stitch.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 struct StitchedPacking {
   std::vector<Bytes> addresses;  // by item; 0 for one that is never live
@@ -30,4 +30,4 @@ struct StitchedPacking {
 // Items with fixed offsets are a broken invariant of the caller. Stitches begin at `first_address`, not below `memory`.
 StitchedPacking pack_stitched(std::span<const OffsetItem> items, Bytes memory, Bytes first_address);
 
-}  // namespace sluice
+}  // namespace sluice::memory

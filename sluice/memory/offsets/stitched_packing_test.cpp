@@ -6,7 +6,7 @@
 #include "sluice/testing/offset_problems.hpp"
 #include "sluice/testing/random/seeded_random.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 constexpr Bytes kStitchedPage = kBlockAlignment;
@@ -163,4 +163,4 @@ TEST(StitchedPacking, StitchesWhatIsFreeAround) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -12,7 +12,7 @@
 
 #include "sluice/base/units.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 class BestFitHeap {
  public:
@@ -89,4 +89,4 @@ class BestFitHeap {
   Bytes end_ = 0;
 };
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -6,7 +6,7 @@
 #include "sluice/base/check.hpp"
 #include "sluice/memory/machine.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 // What of it begins and ends with multiples of `unit`; a negative length where that is nothing.
@@ -81,4 +81,4 @@ void FreeRanges::give(Interval<Bytes> range) {
   ranges_.emplace(range.begin, range.end);
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -8,7 +8,7 @@
 #include "sluice/base/interval.hpp"
 #include "sluice/base/units.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 class FreeRanges {
  public:
@@ -34,4 +34,4 @@ class FreeRanges {
   Bytes free_bytes_ = 0;
 };
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 TEST(FreeRangesTest, TakesTheLowestThatIsLargeEnough) {
@@ -55,4 +55,4 @@ TEST(FreeRangesTest, WhatIsFreeCannotBeGiven) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -11,7 +11,7 @@
 #include "sluice/base/check.hpp"
 #include "sluice/memory/machine.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 Result<std::unique_ptr<PagePool>> PagePool::reserve(Bytes addresses) {
   const Bytes mapped = align_up(addresses, kHugePage) + kHugePage;  // one more, to begin with a whole one
@@ -180,4 +180,4 @@ Bytes PagePool::grown() const {
   return grown_;
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

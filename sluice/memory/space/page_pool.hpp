@@ -19,7 +19,7 @@
 #include "sluice/memory/arena.hpp"
 #include "sluice/memory/space/free_ranges.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 class PagePool {
  public:
@@ -62,4 +62,4 @@ class PagePool {
   Bytes used_ = 0, peak_used_ = 0, peak_resident_ = 0, grown_ = 0;
 };
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 std::unique_ptr<PagePool> pool_of(Bytes addresses) {
@@ -146,4 +146,4 @@ TEST(PagePoolTest, NothingIsHandedOutTwice) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace sluice {
+namespace sluice::memory {
 
 CopyEngine::CopyEngine(Move move, std::vector<std::string> notes) : move_(std::move(move)), notes_(std::move(notes)) {}
 
@@ -56,4 +56,4 @@ void CopyEngine::wake() {
   roused_.notify_one();
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -17,7 +17,7 @@
 #include "sluice/memory/transfer/transfer_engine.hpp"
 #include "sluice/memory/transfer/wake_flag.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 class CopyEngine final : public TransferEngine {
  public:
@@ -53,4 +53,4 @@ class CopyEngine final : public TransferEngine {
   std::condition_variable roused_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::memory

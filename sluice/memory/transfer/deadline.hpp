@@ -8,7 +8,7 @@
 #include "sluice/base/clock.hpp"
 #include "sluice/base/units.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 using Deadline = std::optional<Clock::time_point>;
 
@@ -32,4 +32,4 @@ inline std::optional<Seconds> seconds_until(Deadline deadline) {
   return std::max(0.0, std::chrono::duration<Seconds>(*deadline - Clock::now()).count());
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

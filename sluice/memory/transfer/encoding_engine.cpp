@@ -5,7 +5,7 @@
 
 #include "sluice/base/check.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 // Piece numbers as the inner engine sees them: below 0, so that a throttle takes them for more of the same transfer.
@@ -170,4 +170,4 @@ void EncodingEngine::wake() {
   inner_->wake();
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -26,7 +26,7 @@
 #include "sluice/memory/transfer/deadline.hpp"
 #include "sluice/memory/transfer/transfer_engine.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 // What the engine has to know of a transfer, when it is submitted.
 struct EncodedTransfer {
@@ -101,4 +101,4 @@ class EncodingEngine final : public TransferEngine {
   std::atomic<bool> woken_{false};
 };
 
-}  // namespace sluice
+}  // namespace sluice::memory

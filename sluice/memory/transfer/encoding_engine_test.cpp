@@ -14,7 +14,7 @@
 #include "sluice/memory/transfer/transfer_error.hpp"
 #include "sluice/testing/random/seeded_random.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 constexpr Bytes kEncodedBytes = 5 * kEncodedChunkBytes + 3 * kBlockAlignment;
@@ -178,4 +178,4 @@ TEST_F(EncodingEngineTest, CanBeWokenAndKeepsDeadlines) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::memory

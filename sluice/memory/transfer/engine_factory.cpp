@@ -9,7 +9,7 @@
 #include "sluice/memory/transfer/throttled_engine.hpp"
 #include "sluice/memory/transfer/uring_engine.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 // The lane thread waits for each piece of file I/O: slower, but works wherever files do.
@@ -55,4 +55,4 @@ Result<std::unique_ptr<TransferEngine>> make_engine(const Machine& machine, Link
   return engine;
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -11,10 +11,10 @@
 #include "sluice/memory/transfer/tier_storage.hpp"
 #include "sluice/memory/transfer/transfer_engine.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 // Any thread may make the engine; its lane thread is the first to call submit() or wait(), and the only one from then
 // on. `storages` must outlive the engine and be as large as every transfer needs. Unsupported: file to file.
 Result<std::unique_ptr<TransferEngine>> make_engine(const Machine& machine, LinkId link, const TierStorages& storages);
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -2,10 +2,10 @@
 
 #include <immintrin.h>
 
-namespace sluice {
+namespace sluice::memory {
 
 void MemoryLine::hold_until(Clock::time_point end) {
   while (Clock::now() < end) _mm_pause();
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

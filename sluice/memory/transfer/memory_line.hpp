@@ -12,7 +12,7 @@
 
 #include "sluice/memory/transfer/deadline.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 class MemoryLine {
  public:
@@ -36,4 +36,4 @@ class MemoryLine {
   Clock::time_point free_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::memory

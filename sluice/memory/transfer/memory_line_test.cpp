@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 TEST(MemoryLine, LetsBytesPassOneBehindTheOther) {
@@ -26,4 +26,4 @@ TEST(MemoryLine, HoldsNobodyForRealMemory) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::memory

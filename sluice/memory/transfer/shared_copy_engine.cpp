@@ -4,7 +4,7 @@
 
 #include "sluice/base/threads/cpu_affinity.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 void SharedCopyEngine::submit(TransferId transfer, Bytes from_offset, Bytes to_offset, Bytes bytes) {
   ++in_flight_;
@@ -108,4 +108,4 @@ std::unique_ptr<TransferEngine> make_copy_engine(const std::byte* from, std::byt
   return std::make_unique<SharedCopyEngine>(from, to, copy, threads >= usable_cpus(), emulated);
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -30,7 +30,7 @@
 #include "sluice/memory/transfer/streaming_copy.hpp"
 #include "sluice/memory/transfer/transfer_engine.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 class SharedCopyEngine final : public TransferEngine {
  public:
@@ -96,4 +96,4 @@ class SharedCopyEngine final : public TransferEngine {
 std::unique_ptr<TransferEngine> make_copy_engine(const std::byte* from, std::byte* to, CopyFunction copy, int threads,
                                                  BytesPerSecond emulated = 0);
 
-}  // namespace sluice
+}  // namespace sluice::memory

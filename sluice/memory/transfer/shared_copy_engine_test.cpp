@@ -8,7 +8,7 @@
 
 #include "sluice/base/random.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 void on_two_threads(std::int64_t count, const std::function<void(std::int64_t)>& body) {
@@ -151,4 +151,4 @@ TEST(SharedCopyEngine, BothMayCopyAtOnce) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::memory

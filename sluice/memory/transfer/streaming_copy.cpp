@@ -7,7 +7,7 @@
 #include <immintrin.h>
 #endif
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 struct Copy {
@@ -97,4 +97,4 @@ void cached_copy(std::byte* to, const std::byte* from, std::size_t bytes) {
 
 std::string_view streaming_copy_name() { return chosen_copy().name; }
 
-}  // namespace sluice
+}  // namespace sluice::memory

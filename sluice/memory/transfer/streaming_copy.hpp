@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace sluice {
+namespace sluice::memory {
 
 using CopyFunction = void (*)(std::byte* to, const std::byte* from, std::size_t bytes);
 
@@ -20,4 +20,4 @@ void cached_copy(std::byte* to, const std::byte* from, std::size_t bytes);
 
 std::string_view streaming_copy_name();  // "avx512", "avx2", "sse2" or "memcpy"
 
-}  // namespace sluice
+}  // namespace sluice::memory

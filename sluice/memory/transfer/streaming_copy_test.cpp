@@ -6,7 +6,7 @@
 
 #include "sluice/memory/arena.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 class Copy : public ::testing::TestWithParam<CopyFunction> {};
@@ -38,4 +38,4 @@ TEST(StreamingCopy, NamesWhatItUses) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::memory

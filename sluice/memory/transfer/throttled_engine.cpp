@@ -5,7 +5,7 @@
 
 #include "sluice/base/check.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 ThrottledEngine::ThrottledEngine(std::unique_ptr<TransferEngine> inner, BytesPerSecond bandwidth, Seconds latency)
     : inner_(std::move(inner)), bandwidth_(bandwidth), latency_(latency) {
@@ -85,4 +85,4 @@ void ThrottledEngine::wake() {
   inner_->wake();
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

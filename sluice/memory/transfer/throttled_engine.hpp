@@ -15,7 +15,7 @@
 #include "sluice/memory/transfer/deadline.hpp"
 #include "sluice/memory/transfer/transfer_engine.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 class ThrottledEngine final : public TransferEngine {
  public:
@@ -57,4 +57,4 @@ class ThrottledEngine final : public TransferEngine {
   std::atomic<bool> woken_{false};
 };
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -10,7 +10,7 @@
 #include "sluice/memory/transfer/shared_copy_engine.hpp"
 #include "sluice/memory/transfer/transfer_error.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 struct Move {
@@ -119,4 +119,4 @@ TEST(ThrottledEngine, ErrorIsReportedOnceAndStopsThatTransferOnly) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 void append(const std::vector<std::string>& notes, std::vector<std::string>& all) {
@@ -91,4 +91,4 @@ std::vector<std::string> TierStorages::notes() const {
   return all;
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

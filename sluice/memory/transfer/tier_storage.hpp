@@ -14,7 +14,7 @@
 #include "sluice/memory/machine.hpp"
 #include "sluice/memory/spill_file.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 // The memory of a tier that is not in a file, as its kind maps it. kUnsupported for memory of a device that is not given.
 Result<Arena> map_tier_arena(const Tier& tier, Bytes bytes, const DeviceMemory* device = nullptr);
@@ -53,4 +53,4 @@ class TierStorages {
   std::vector<Storage> storages_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::memory

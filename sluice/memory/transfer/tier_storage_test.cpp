@@ -9,7 +9,7 @@
 #include "sluice/memory/page_mover.hpp"
 #include "sluice/memory/presets.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 using ::testing::HasSubstr;
@@ -109,4 +109,4 @@ TEST(TierStorages, MemoryOfADeviceIsMappedAndCopiedByWhoKnowsIt) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -17,7 +17,7 @@
 #include "sluice/base/threads/run_together.hpp"
 #include "sluice/memory/machine.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 // What whoever submits a transfer calls it.
 using TransferId = std::int32_t;
@@ -52,4 +52,4 @@ class TransferEngine {
   virtual std::vector<std::string> notes() const { return {}; }  // fallbacks taken when the engine was made
 };
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -15,7 +15,7 @@
 #include "sluice/memory/transfer/throttled_engine.hpp"
 #include "sluice/memory/transfer/uring_engine.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 constexpr Bytes kRoom = 24 * kMiB;
@@ -235,4 +235,4 @@ TEST(TransferLanes, WriteAndReadLanesRunAtOnce) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace sluice {
+namespace sluice::memory {
 
 Error transfer_error(std::string_view verb, std::string_view tier, Bytes offset, Bytes bytes, int system_error) {
   const bool full = system_error == ENOSPC || system_error == EDQUOT || system_error == EFBIG;
@@ -15,4 +15,4 @@ Error transfer_error(std::string_view verb, std::string_view tier, Bytes offset,
                   system_error == 0 ? "it ended early (was the file cut short?)" : std::strerror(system_error))};
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -13,7 +13,7 @@
 #include "sluice/base/check.hpp"
 #include "sluice/memory/transfer/transfer_error.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 constexpr std::uint64_t kWakeTag = ~std::uint64_t{0};  // user data of the eventfd read; requests use their slot
@@ -253,4 +253,4 @@ UringEngine::Config uring_config(const Machine& machine, const Link& link, const
   return config;
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

@@ -25,7 +25,7 @@
 #include "sluice/memory/transfer/transfer_engine.hpp"
 #include "sluice/memory/transfer/wake_flag.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 class UringEngine final : public TransferEngine {
  public:
@@ -104,4 +104,4 @@ class UringEngine final : public TransferEngine {
 // For the link, which joins a file to memory.
 UringEngine::Config uring_config(const Machine& machine, const Link& link, const TierStorages& storages);
 
-}  // namespace sluice
+}  // namespace sluice::memory

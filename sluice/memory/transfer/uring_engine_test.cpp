@@ -15,7 +15,7 @@
 #include "sluice/memory/presets.hpp"
 #include "sluice/memory/transfer/tier_storage.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 using ::testing::HasSubstr;
@@ -176,4 +176,4 @@ TEST_F(UringEngineTest, TransfersOutsideTheArenaAreOurMistake) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::memory

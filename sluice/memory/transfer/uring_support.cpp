@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 // Pages that nobody touches, so that the kernel has to find them all.
@@ -38,4 +38,4 @@ UringSupport find_uring(Bytes bytes) {
   return found;
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

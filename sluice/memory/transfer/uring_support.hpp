@@ -5,7 +5,7 @@
 
 #include "sluice/base/units.hpp"
 
-namespace sluice {
+namespace sluice::memory {
 
 struct UringSupport {
   bool available = false;
@@ -18,4 +18,4 @@ struct UringSupport {
 // Takes milliseconds, and `bytes` of memory for so long.
 UringSupport find_uring(Bytes bytes);
 
-}  // namespace sluice
+}  // namespace sluice::memory

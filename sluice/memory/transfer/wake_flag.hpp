@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-namespace sluice {
+namespace sluice::memory {
 
 class WakeFlag {
  public:
@@ -27,4 +27,4 @@ class WakeFlag {
   std::atomic<State> state_{State::kAwake};
 };
 
-}  // namespace sluice
+}  // namespace sluice::memory

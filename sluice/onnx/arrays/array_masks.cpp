@@ -2,11 +2,11 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/onnx/arrays/array_ops.hpp"
 
-namespace sluice {
+namespace sluice::onnx {
 
 Result<HostArray> chosen_by(const HostArray& given, const HostArray& first, const HostArray& second) {
-  SLUICE_ASSIGN(const Shape ab, broadcast_shape(first.shape, second.shape));
-  SLUICE_ASSIGN(const Shape shape, broadcast_shape(given.shape, ab));
+  SLUICE_ASSIGN(const graph::Shape ab, broadcast_shape(first.shape, second.shape));
+  SLUICE_ASSIGN(const graph::Shape shape, broadcast_shape(given.shape, ab));
   SLUICE_ASSIGN(const HostArray condition, broadcast_to(given, shape));
   SLUICE_ASSIGN(const HostArray a, broadcast_to(first, shape));
   SLUICE_ASSIGN(const HostArray b, broadcast_to(second, shape));
@@ -23,7 +23,7 @@ Result<HostArray> chosen_by(const HostArray& given, const HostArray& first, cons
   return result;
 }
 
-Result<HostArray> unit_matrix(const Shape& shape, std::int64_t diagonal) {
+Result<HostArray> unit_matrix(const graph::Shape& shape, std::int64_t diagonal) {
   if (shape.size() != 2 || !checked_count(shape, kMostArrayElements)) return bad_input("needs a matrix");
   HostArray result = filled(shape, 0.0F);
   if (diagonal > kMostArrayElements || diagonal < -kMostArrayElements) return result;
@@ -51,4 +51,4 @@ Result<HostArray> triangle(const HostArray& x, bool upper, std::int64_t diagonal
   return result;
 }
 
-}  // namespace sluice
+}  // namespace sluice::onnx

@@ -9,11 +9,11 @@
 
 #include "sluice/base/as_index.hpp"
 
-namespace sluice {
+namespace sluice::onnx {
 namespace {
 
 // The elements of x at `places`, as an array of `shape`.
-HostArray picked(const HostArray& x, Shape shape, const std::vector<std::int64_t>& places) {
+HostArray picked(const HostArray& x, graph::Shape shape, const std::vector<std::int64_t>& places) {
   HostArray result;
   result.shape = std::move(shape);
   result.is_integer = x.is_integer;
@@ -29,9 +29,9 @@ HostArray picked(const HostArray& x, Shape shape, const std::vector<std::int64_t
 
 // The elements of x at the given positions of one axis, in that order.
 Result<HostArray> picked_along(const HostArray& x, std::int64_t axis, const std::vector<std::int64_t>& positions,
-                               Shape shape) {
+                               graph::Shape shape) {
   if (!checked_count(shape, kMostArrayElements)) return bad_input("a constant would have too many elements");
-  const Shape& from = x.shape;
+  const graph::Shape& from = x.shape;
   std::int64_t outer = 1;
   std::int64_t inner = 1;
   for (std::size_t d = 0; d < from.size(); ++d) {
@@ -105,7 +105,7 @@ void append(HostArray& result, double value) {
 }
 
 Result<HostArray> computed_binary(const std::string& op, Binary function, const HostArray& a, const HostArray& b) {
-  SLUICE_ASSIGN(const Shape shape, broadcast_shape(a.shape, b.shape));
+  SLUICE_ASSIGN(const graph::Shape shape, broadcast_shape(a.shape, b.shape));
   SLUICE_ASSIGN(const HostArray x, broadcast_to(a, shape));
   SLUICE_ASSIGN(const HostArray y, broadcast_to(b, shape));
   HostArray result;
@@ -129,14 +129,14 @@ std::int64_t integer_of(double value) {
   return static_cast<std::int64_t>(value);
 }
 
-Result<Shape> broadcast_shape(const Shape& a, const Shape& b) {
-  Shape result = a.size() >= b.size() ? a : b;
-  const Shape& other = a.size() >= b.size() ? b : a;
+Result<graph::Shape> broadcast_shape(const graph::Shape& a, const graph::Shape& b) {
+  graph::Shape result = a.size() >= b.size() ? a : b;
+  const graph::Shape& other = a.size() >= b.size() ? b : a;
   for (std::size_t i = 0; i < other.size(); ++i) {
     std::int64_t& extent = result[result.size() - 1 - i];
     const std::int64_t second = other[other.size() - 1 - i];
     if (extent != second && extent != 1 && second != 1) {
-      return bad_input(fmt::format("cannot combine {} and {}", to_string(a), to_string(b)));
+      return bad_input(fmt::format("cannot combine {} and {}", graph::to_string(a), graph::to_string(b)));
     }
     if (extent == 1) extent = second;
   }
@@ -144,13 +144,13 @@ Result<Shape> broadcast_shape(const Shape& a, const Shape& b) {
   return result;
 }
 
-Result<HostArray> broadcast_to(const HostArray& x, const Shape& shape) {
-  SLUICE_ASSIGN(Shape result, broadcast_shape(x.shape, shape));
+Result<HostArray> broadcast_to(const HostArray& x, const graph::Shape& shape) {
+  SLUICE_ASSIGN(graph::Shape result, broadcast_shape(x.shape, shape));
   if (result == x.shape) return x;
-  Shape from = x.shape;
+  graph::Shape from = x.shape;
   from.insert(from.begin(), result.size() - from.size(), 1);
   const std::vector<std::int64_t> strides = strides_of(from);
-  const std::int64_t count = element_count(result);
+  const std::int64_t count = graph::element_count(result);
   std::vector<std::int64_t> places;
   std::vector<std::int64_t> position(result.size(), 0);
   for (std::int64_t i = 0; i < count; ++i) {
@@ -170,19 +170,19 @@ Result<HostArray> gathered(const HostArray& x, const HostArray& indices, std::in
     if (position < 0) position += extent;
     if (position < 0 || position >= extent) return bad_input(fmt::format("takes element {} of {}", position, extent));
   }
-  Shape shape = x.shape;
+  graph::Shape shape = x.shape;
   shape.erase(shape.begin() + axis);
   shape.insert(shape.begin() + axis, indices.shape.begin(), indices.shape.end());
   return picked_along(x, axis, positions, std::move(shape));
 }
 
 Result<HostArray> joined(const std::vector<HostArray>& parts, std::int64_t axis) {
-  Shape shape = parts[0].shape;
+  graph::Shape shape = parts[0].shape;
   std::int64_t extent = 0;
   std::int64_t outer = 1;
   for (std::size_t d = 0; d < as_index(axis); ++d) outer *= shape[d];
   for (const HostArray& part : parts) {
-    Shape expected = part.shape;
+    graph::Shape expected = part.shape;
     if (expected.size() != shape.size()) return bad_input("joins constants of different dimensions");
     extent += expected[as_index(axis)];
     expected[as_index(axis)] = shape[as_index(axis)];
@@ -220,7 +220,7 @@ Result<HostArray> sliced(const HostArray& x, std::int64_t axis, std::int64_t sta
     const std::int64_t to = std::clamp<std::int64_t>(last, step > 0 ? 0 : -1, extent);
     for (std::int64_t i = from; step > 0 ? i < to : i > to; i += stride) positions.push_back(i);
   }
-  Shape shape = x.shape;
+  graph::Shape shape = x.shape;
   shape[as_index(axis)] = static_cast<std::int64_t>(positions.size());
   return picked_along(x, axis, positions, std::move(shape));
 }
@@ -253,4 +253,4 @@ Result<HostArray> computed_elementwise(const std::string& op, const std::vector<
   return result;
 }
 
-}  // namespace sluice
+}  // namespace sluice::onnx

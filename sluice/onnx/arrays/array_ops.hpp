@@ -7,14 +7,14 @@
 
 #include "sluice/onnx/arrays/host_array.hpp"
 
-namespace sluice {
+namespace sluice::onnx {
 
 // Rounded towards zero; what does not fit in 64 bits becomes the nearest that does.
 std::int64_t integer_of(double value);
 
-Result<Shape> broadcast_shape(const Shape& a, const Shape& b);
+Result<graph::Shape> broadcast_shape(const graph::Shape& a, const graph::Shape& b);
 // `shape` may have extents of 1 where x has more, as in ONNX's Expand.
-Result<HostArray> broadcast_to(const HostArray& x, const Shape& shape);
+Result<HostArray> broadcast_to(const HostArray& x, const graph::Shape& shape);
 
 Result<HostArray> gathered(const HostArray& x, const HostArray& indices, std::int64_t axis);
 Result<HostArray> joined(const std::vector<HostArray>& parts, std::int64_t axis);
@@ -25,7 +25,7 @@ Result<HostArray> sliced(const HostArray& x, std::int64_t axis, std::int64_t sta
 Result<HostArray> chosen_by(const HostArray& condition, const HostArray& a, const HostArray& b);
 
 // Ones on a diagonal of a matrix, zeros elsewhere.
-Result<HostArray> unit_matrix(const Shape& shape, std::int64_t diagonal);
+Result<HostArray> unit_matrix(const graph::Shape& shape, std::int64_t diagonal);
 
 // Zeros below (upper) or above (lower) a diagonal of the last two dimensions.
 Result<HostArray> triangle(const HostArray& x, bool upper, std::int64_t diagonal);
@@ -39,4 +39,4 @@ inline const std::string kRemainderOp = "Mod with fmod";  // what a division lea
 const std::vector<std::string>& elementwise_ops();
 Result<HostArray> computed_elementwise(const std::string& op, const std::vector<HostArray>& inputs);
 
-}  // namespace sluice
+}  // namespace sluice::onnx

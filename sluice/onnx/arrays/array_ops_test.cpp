@@ -5,7 +5,7 @@
 
 #include <limits>
 
-namespace sluice {
+namespace sluice::onnx {
 namespace {
 
 using ::testing::ElementsAre;
@@ -29,7 +29,7 @@ TEST(ArrayOps, GathersAlongAnAxis) {
   x.shape = {2, 3};
   const auto columns = gathered(x, integers({-1, 0}), 1);
   ASSERT_TRUE(columns.ok());
-  EXPECT_EQ(columns->shape, (Shape{2, 2}));
+  EXPECT_EQ(columns->shape, (graph::Shape{2, 2}));
   EXPECT_THAT(columns->ints, ElementsAre(2, 0, 5, 3));
   EXPECT_FALSE(gathered(x, integers({3}), 1).ok());
 }
@@ -48,17 +48,17 @@ TEST(ArrayOps, BroadcastsAndDividesIntegersTowardsZero) {
   column.shape = {2, 1};
   const auto quotient = computed_elementwise("Div", {column, integers({2, 7})});
   ASSERT_TRUE(quotient.ok());
-  EXPECT_EQ(quotient->shape, (Shape{2, 2}));
+  EXPECT_EQ(quotient->shape, (graph::Shape{2, 2}));
   EXPECT_THAT(quotient->ints, ElementsAre(3, 1, -3, -1));
   EXPECT_FALSE(computed_elementwise("Div", {column, integers({0})}).ok());
   EXPECT_FALSE(computed_elementwise("Add", {integers({1, 2}), integers({1, 2, 3})}).ok());
 }
 
 TEST(ArrayOps, RefusesResultsLargerThanIsSensible) {
-  HostArray column = filled(Shape{1 << 13, 1}, std::int64_t{1});
-  EXPECT_FALSE(computed_elementwise("Add", {column, filled(Shape{1 << 13}, std::int64_t{1})}).ok());
+  HostArray column = filled(graph::Shape{1 << 13, 1}, std::int64_t{1});
+  EXPECT_FALSE(computed_elementwise("Add", {column, filled(graph::Shape{1 << 13}, std::int64_t{1})}).ok());
   EXPECT_FALSE(broadcast_to(column, {1 << 13, 1 << 12}).ok());
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::onnx

@@ -5,7 +5,7 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/onnx/arrays/array_ops.hpp"
 
-namespace sluice {
+namespace sluice::onnx {
 namespace {
 
 double neutral(const std::string& op) {
@@ -32,13 +32,13 @@ Result<HostArray> reduced(const std::string& op, const HostArray& x, const std::
     SLUICE_ASSIGN(const std::int64_t axis, positive_axis(stated, x.shape.size()));
     goes[as_index(axis)] = true;
   }
-  Shape ones = x.shape;
-  Shape shape;
+  graph::Shape ones = x.shape;
+  graph::Shape shape;
   for (std::size_t d = 0; d < ones.size(); ++d) {
     if (goes[d]) ones[d] = 1;
     if (!goes[d] || keep) shape.push_back(ones[d]);
   }
-  std::vector<double> totals(as_index(element_count(ones)), neutral(op));
+  std::vector<double> totals(as_index(graph::element_count(ones)), neutral(op));
   const std::vector<std::int64_t> from = strides_of(x.shape);
   const std::vector<std::int64_t> to = strides_of(ones);
   for (std::int64_t i = 0; i < x.count(); ++i) {
@@ -59,4 +59,4 @@ Result<HostArray> reduced(const std::string& op, const HostArray& x, const std::
   return result;
 }
 
-}  // namespace sluice
+}  // namespace sluice::onnx

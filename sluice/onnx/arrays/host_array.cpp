@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace sluice {
+namespace sluice::onnx {
 
 HostArray integers(std::vector<std::int64_t> values) {
   HostArray array;
@@ -18,22 +18,22 @@ HostArray scalar(float value) {
   return array;
 }
 
-HostArray filled(Shape shape, float value) {
+HostArray filled(graph::Shape shape, float value) {
   HostArray array;
-  array.floats.assign(static_cast<std::size_t>(element_count(shape)), value);
+  array.floats.assign(static_cast<std::size_t>(graph::element_count(shape)), value);
   array.shape = std::move(shape);
   return array;
 }
 
-HostArray filled(Shape shape, std::int64_t value) {
+HostArray filled(graph::Shape shape, std::int64_t value) {
   HostArray array;
   array.is_integer = true;
-  array.ints.assign(static_cast<std::size_t>(element_count(shape)), value);
+  array.ints.assign(static_cast<std::size_t>(graph::element_count(shape)), value);
   array.shape = std::move(shape);
   return array;
 }
 
-std::optional<std::int64_t> checked_count(const Shape& shape, std::int64_t most) {
+std::optional<std::int64_t> checked_count(const graph::Shape& shape, std::int64_t most) {
   std::int64_t count = 1;
   for (const std::int64_t extent : shape) {
     if (extent < 0) return std::nullopt;
@@ -52,10 +52,10 @@ Result<std::int64_t> positive_axis(std::int64_t axis, std::size_t rank) {
   return axis < 0 ? axis + dimensions : axis;
 }
 
-std::vector<std::int64_t> strides_of(const Shape& shape) {
+std::vector<std::int64_t> strides_of(const graph::Shape& shape) {
   std::vector<std::int64_t> strides(shape.size(), 1);
   for (std::size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
   return strides;
 }
 
-}  // namespace sluice
+}  // namespace sluice::onnx

@@ -13,13 +13,13 @@
 #include "sluice/base/result.hpp"
 #include "sluice/graph/tensor.hpp"
 
-namespace sluice {
+namespace sluice::onnx {
 
 inline constexpr std::int64_t kMostArrayElements = std::int64_t{1} << 24;
 inline constexpr std::int64_t kMostElements = std::int64_t{1} << 40;  // of any tensor
 
 struct HostArray {
-  Shape shape;                     // {} is a scalar; an extent may be 0
+  graph::Shape shape;              // {} is a scalar; an extent may be 0
   bool is_integer = false;         // which of the two is filled
   std::vector<std::int64_t> ints;  // row-major
   std::vector<float> floats;
@@ -34,21 +34,22 @@ struct HostArray {
 
 HostArray integers(std::vector<std::int64_t> values);  // of one dimension
 HostArray scalar(float value);
-HostArray filled(Shape shape, float value);
-HostArray filled(Shape shape, std::int64_t value);
+HostArray filled(graph::Shape shape, float value);
+HostArray filled(graph::Shape shape, std::int64_t value);
 
 // The product of the extents; nothing when one is negative or the product is above `most`.
-std::optional<std::int64_t> checked_count(const Shape& shape, std::int64_t most = kMostElements);
+std::optional<std::int64_t> checked_count(const graph::Shape& shape, std::int64_t most = kMostElements);
 
 // `axis` counted from the end when negative. Errors: outside the rank.
 Result<std::int64_t> positive_axis(std::int64_t axis, std::size_t rank);
 
 // Elements to step over per step along each dimension, row-major.
-std::vector<std::int64_t> strides_of(const Shape& shape);
+std::vector<std::int64_t> strides_of(const graph::Shape& shape);
 
 // The same elements in another order or number; sizes are the caller's to check. `axes` as in kTranspose.
 template <typename T>
-std::vector<T> transpose_elements(const std::vector<T>& x, const Shape& shape, const std::vector<std::int64_t>& axes) {
+std::vector<T> transpose_elements(const std::vector<T>& x, const graph::Shape& shape,
+                                  const std::vector<std::int64_t>& axes) {
   const std::size_t rank = shape.size();
   const std::vector<std::int64_t> strides = strides_of(shape);
   std::vector<std::int64_t> position(rank, 0);
@@ -67,4 +68,4 @@ std::vector<T> transpose_elements(const std::vector<T>& x, const Shape& shape, c
   return y;
 }
 
-}  // namespace sluice
+}  // namespace sluice::onnx

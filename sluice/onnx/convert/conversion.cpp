@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace sluice {
+namespace sluice::onnx {
 namespace {
 
 constexpr int kUntrained = -1;  // the group of constants
@@ -76,7 +76,7 @@ std::string parameter_name(const Weights& weights, const std::string& hint) {
 }
 
 // Of a longer sequence, say, the model has more of them.
-TensorPart rows_of_initializer(const WeightExpression& x) {
+graph::TensorPart rows_of_initializer(const WeightExpression& x) {
   using Kind = WeightExpression::Kind;
   if (x.kind != Kind::kSlice || x.axis != 0 || x.parts[0]->kind != Kind::kInitializer) return {};
   return {x.parts[0]->name, {x.begin, x.begin + x.shape[0]}};
@@ -105,7 +105,7 @@ Value weights_value(Weights weights) {
   return value;
 }
 
-Value tensor_value(TensorId tensor) {
+Value tensor_value(graph::TensorId tensor) {
   Value value;
   value.kind = Value::Kind::kTensor;
   value.tensor = tensor;
@@ -123,14 +123,14 @@ Value Conversion::value(const std::string& name) {
   return values_[name] = weights_value(std::move(weights));
 }
 
-std::optional<Shape> Conversion::shape(const Value& value) const {
+std::optional<graph::Shape> Conversion::shape(const Value& value) const {
   switch (value.kind) {
     case Value::Kind::kArray:
       return value.array->shape;
     case Value::Kind::kWeights:
       return value.weights->shape;
     case Value::Kind::kTensor: {
-      Shape shape = builder.shape(value.tensor);
+      graph::Shape shape = builder.shape(value.tensor);
       if (value.time_major) std::swap(shape[0], shape[1]);
       if (shape.size() == 4) {
         shape[2] += value.padding[0] + value.padding[2];
@@ -144,7 +144,7 @@ std::optional<Shape> Conversion::shape(const Value& value) const {
   return std::nullopt;
 }
 
-Result<TensorId> Conversion::parameter(const Weights& weights, const std::string& hint, Role role) {
+Result<graph::TensorId> Conversion::parameter(const Weights& weights, const std::string& hint, graph::Role role) {
   if (weights == nullptr) return Error{ErrorCode::kBadInput, "its weights are put together from too many pieces"};
   const std::string text = weights->text();
   if (const auto found = parameters_.find(text); found != parameters_.end()) return found->second;
@@ -156,15 +156,15 @@ Result<TensorId> Conversion::parameter(const Weights& weights, const std::string
   const bool is_shared =
       groups.size() > 1 || std::ranges::any_of(names, [&](const auto& name) { return shared.contains(name); });
   if (!whole && is_shared) {
-    SLUICE_ASSIGN(const TensorId made, realize(weights));
+    SLUICE_ASSIGN(const graph::TensorId made, realize(weights));
     return parameters_[text] = made;
   }
-  Init init;
-  init.kind = Init::Kind::kGiven;
+  graph::Init init;
+  init.kind = graph::Init::Kind::kGiven;
   init.source = distinct_name(parameter_name(weights, hint));
   sources[init.source] = weights;
   const bool is_trained = !groups.empty() && *groups.begin() != kUntrained;
-  const Role kept = is_trained ? role : Role::kBuffer;
+  const graph::Role kept = is_trained ? role : graph::Role::kBuffer;
   return parameters_[text] =
              builder.named_parameter(init.source, weights->shape, init, kept, rows_of_initializer(*weights));
 }
@@ -179,12 +179,12 @@ std::set<int> Conversion::groups_of(const std::set<std::string>& names) const {
 }
 
 // The expression as ops on whole parameters, so that ops that share an initializer train the same one.
-Result<TensorId> Conversion::realize(const Weights& weights) {
+Result<graph::TensorId> Conversion::realize(const Weights& weights) {
   using Kind = WeightExpression::Kind;
   if (weights->kind == Kind::kInitializer || weights->kind == Kind::kLiteral) return parameter(weights, "constant");
-  std::vector<TensorId> parts;
+  std::vector<graph::TensorId> parts;
   for (const Weights& part : weights->parts) {
-    SLUICE_ASSIGN(const TensorId made, realize(part));
+    SLUICE_ASSIGN(const graph::TensorId made, realize(part));
     parts.push_back(made);
   }
   switch (weights->kind) {
@@ -200,31 +200,31 @@ Result<TensorId> Conversion::realize(const Weights& weights) {
   }
 }
 
-Result<TensorId> Conversion::tensor(const Value& value, const std::string& name) {
+Result<graph::TensorId> Conversion::tensor(const Value& value, const std::string& name) {
   if (value.kind == Value::Kind::kWeights) return parameter(value.weights, name);
   if (value.kind == Value::Kind::kArray) {
     const HostArray& array = *value.array;
     if (array.count() == 0) return bad_input(fmt::format("computes with the empty tensor '{}'", name));
-    return parameter(literal_weights(floats_of(array), array.shape.empty() ? Shape{1} : array.shape), name);
+    return parameter(literal_weights(floats_of(array), array.shape.empty() ? graph::Shape{1} : array.shape), name);
   }
   SLUICE_CHECK(value.kind == Value::Kind::kTensor, "converters do not run on unknown values");
   const auto& [top, left, bottom, right] = value.padding;
-  TensorId x = value.tensor;
-  if (builder.failed()) return TensorId{-1};
-  if (builder.tensor(x).dtype == DType::kI32) {
+  graph::TensorId x = value.tensor;
+  if (builder.failed()) return graph::TensorId{-1};
+  if (builder.tensor(x).dtype == graph::DType::kI32) {
     x = builder.to_float(x);
     return value.time_major ? builder.transpose(x, {1, 0}) : x;
   }
   const auto pad = [&](std::int64_t axis, std::int64_t before, std::int64_t after) {
     if (before == 0 && after == 0) return;
-    Attributes attributes;
+    graph::Attributes attributes;
     attributes.axis = axis;
     attributes.shape = builder.shape(x);
     std::int64_t& extent = attributes.shape[static_cast<std::size_t>(axis)];
     attributes.out_begin = before;
     attributes.out_end = before + extent;
     extent += before + after;
-    x = builder.add(OpKind::kPad, attributes, {x});
+    x = builder.add(graph::OpKind::kPad, attributes, {x});
   };
   pad(2, top, bottom);
   if (!builder.failed()) pad(3, left, right);
@@ -232,9 +232,9 @@ Result<TensorId> Conversion::tensor(const Value& value, const std::string& name)
 }
 
 bool Conversion::is_read(const std::string& value) const {
-  const std::vector<const onnx::NodeProto*>& readers = network.readers(value);
-  return wanted.contains(value) ||
-         std::any_of(readers.begin(), readers.end(), [&](const onnx::NodeProto* node) { return live.contains(node); });
+  const std::vector<const ::onnx::NodeProto*>& readers = network.readers(value);
+  return wanted.contains(value) || std::any_of(readers.begin(), readers.end(),
+                                               [&](const ::onnx::NodeProto* node) { return live.contains(node); });
 }
 
 std::string Conversion::distinct_name(const std::string& name) {
@@ -257,4 +257,4 @@ SharedInitializers Conversion::find_shared() const {
   return result;
 }
 
-}  // namespace sluice
+}  // namespace sluice::onnx

@@ -19,13 +19,13 @@
 #include "sluice/onnx/model/network.hpp"
 #include "sluice/onnx/model/node_attributes.hpp"
 
-namespace sluice {
+namespace sluice::onnx {
 
 struct Value {
   enum class Kind { kUnknown, kArray, kWeights, kTensor } kind = Kind::kUnknown;  // kUnknown: made by a failed node
   std::shared_ptr<const HostArray> array;
   Weights weights;
-  TensorId tensor = -1;
+  graph::TensorId tensor = -1;
   // Of tensors, what the next op is still to do:
   std::array<std::int64_t, 4> padding = {};  // zeros around the image: top, left, bottom, right
   bool causal = false;                       // scores that a softmax is to mask above the diagonal
@@ -35,7 +35,7 @@ struct Value {
 
 Value array_value(HostArray array);
 Value weights_value(Weights weights);
-Value tensor_value(TensorId tensor);
+Value tensor_value(graph::TensorId tensor);
 
 // What the parameters of a model are made of, by tensor name. Kept for reading initial values and for writing back.
 using ParameterSources = std::map<std::string, Weights>;
@@ -53,54 +53,55 @@ class Conversion {
   const Network& network;
   const std::filesystem::path folder;
   const std::int64_t opset;
-  GraphBuilder builder;
+  graph::GraphBuilder builder;
   ParameterSources sources;
   std::vector<std::string> notes;
-  std::int64_t file_batch = 0, batch = 0;  // of the first input; file_batch 0: a name
-  SharedInitializers shared;               // found by the walk before this one
-  std::set<const onnx::NodeProto*> live;   // the nodes that the loss needs
-  std::map<std::string, int> trained;      // as OnnxOptions has them
-  bool infers = false;                     // forward_model.hpp: running statistics, no dropout
-  bool as_stated = false;                  // batch norms train or not as their nodes say
-  std::set<std::string> wanted;            // the model's outputs, where all are kept
+  std::int64_t file_batch = 0, batch = 0;   // of the first input; file_batch 0: a name
+  SharedInitializers shared;                // found by the walk before this one
+  std::set<const ::onnx::NodeProto*> live;  // the nodes that the loss needs
+  std::map<std::string, int> trained;       // as OnnxOptions has them
+  bool infers = false;                      // forward_model.hpp: running statistics, no dropout
+  bool as_stated = false;                   // batch norms train or not as their nodes say
+  std::set<std::string> wanted;             // the model's outputs, where all are kept
 
   // What a value of the model is now; initializers are looked up as they are needed.
   Value value(const std::string& name);
   void set(const std::string& name, Value value) { values_[name] = std::move(value); }
-  std::optional<Shape> shape(const Value& value) const;
+  std::optional<graph::Shape> shape(const Value& value) const;
 
   // The parameter (or, when only literals make it, the buffer) with these values. `hint` names it when no initializer
   // is it. Errors: an expression that is too large.
-  Result<TensorId> parameter(const Weights& weights, const std::string& hint, Role role = Role::kParameter);
-  Result<TensorId> tensor(const Value& value, const std::string& name);
+  Result<graph::TensorId> parameter(const Weights& weights, const std::string& hint,
+                                    graph::Role role = graph::Role::kParameter);
+  Result<graph::TensorId> tensor(const Value& value, const std::string& name);
 
   // A reader whose work the op before it has done (absorb()) is not visited again.
   bool is_read(const std::string& value) const;  // by a node that the loss needs
-  void absorb(const onnx::NodeProto& node) { absorbed_.insert(&node); }
-  bool is_absorbed(const onnx::NodeProto& node) const { return absorbed_.contains(&node); }
+  void absorb(const ::onnx::NodeProto& node) { absorbed_.insert(&node); }
+  bool is_absorbed(const ::onnx::NodeProto& node) const { return absorbed_.contains(&node); }
 
   SharedInitializers find_shared() const;
 
  private:
   std::set<int> groups_of(const std::set<std::string>& names) const;
-  Result<TensorId> realize(const Weights& weights);
+  Result<graph::TensorId> realize(const Weights& weights);
   std::string distinct_name(const std::string& name);
 
   std::map<std::string, Value> values_;
-  std::map<std::string, TensorId> parameters_;  // by WeightExpression::text()
-  std::map<std::string, Weights> uses_;         // the same keys
-  std::set<const onnx::NodeProto*> absorbed_;
+  std::map<std::string, graph::TensorId> parameters_;  // by WeightExpression::text()
+  std::map<std::string, Weights> uses_;                // the same keys
+  std::set<const ::onnx::NodeProto*> absorbed_;
 };
 
 // A node and everything its converter may ask for.
 class Node {
  public:
-  Node(Conversion& walk, const onnx::NodeProto& node)
+  Node(Conversion& walk, const ::onnx::NodeProto& node)
       : conversion(walk), builder(walk.builder), proto(node), attributes(node) {}
 
   Conversion& conversion;
-  GraphBuilder& builder;
-  const onnx::NodeProto& proto;
+  graph::GraphBuilder& builder;
+  const ::onnx::NodeProto& proto;
   NodeAttributes attributes;
 
   std::int64_t opset() const { return conversion.opset; }
@@ -110,28 +111,29 @@ class Node {
   Value value(int input) { return has(input) ? conversion.value(proto.input(input)) : Value{}; }
   bool is_constant(int input);  // an array, or weights small enough to be computed with
   bool is_weights(int input) { return value(input).kind == Value::Kind::kWeights; }
-  Result<Shape> shape(int input);
-  Result<TensorId> tensor(int input);
+  Result<graph::Shape> shape(int input);
+  Result<graph::TensorId> tensor(int input);
   Result<HostArray> array(int input);
   Result<std::vector<std::int64_t>> integers(int input);
   // Weights of `rank` dimensions: initializers or literals. Errors: a tensor of the graph.
   Result<Weights> weights(int input, std::size_t rank);
 
   void set(Value value, int output = 0);
-  void set(TensorId tensor, int output = 0) { set(tensor_value(tensor), output); }
+  void set(graph::TensorId tensor, int output = 0) { set(tensor_value(tensor), output); }
   // Of a tensor of whole numbers or booleans. What set() has set is one where the node's first input is.
-  void set_integral(TensorId tensor, int output = 0);
+  void set_integral(graph::TensorId tensor, int output = 0);
   bool is_integral(int input);
 
   // Adds an op whose result may be large, after a check of how large it is. Errors: more than kMostElements.
-  Result<TensorId> add(OpKind kind, const Attributes& wanted, const std::vector<TensorId>& inputs);
+  Result<graph::TensorId> add(graph::OpKind kind, const graph::Attributes& wanted,
+                              const std::vector<graph::TensorId>& inputs);
 
   // The only reader of the last result so far, if it is of this type; else null. This converter may then do the
   // reader's work: absorb_reader().
-  const onnx::NodeProto* only_reader(const std::string& op_type) const;
-  void absorb_reader(const onnx::NodeProto& reader);
+  const ::onnx::NodeProto* only_reader(const std::string& op_type) const;
+  void absorb_reader(const ::onnx::NodeProto& reader);
   // A ReLU or ReLU6 that follows.
-  Activation absorb_activation();
+  graph::Activation absorb_activation();
 
   Error error(const std::string& message) const { return {ErrorCode::kBadInput, message}; }
 
@@ -139,4 +141,4 @@ class Node {
   std::vector<std::string> result_names_;  // of output 0 and of the readers absorbed after it
 };
 
-}  // namespace sluice
+}  // namespace sluice::onnx

@@ -10,12 +10,12 @@
 #include "sluice/onnx/convert/converters.hpp"
 #include "sluice/onnx/convert/tensor_ops.hpp"
 
-namespace sluice {
+namespace sluice::onnx {
 namespace {
 
 // A tensor whose dimensions have labels: letters, and digits for the dimensions of an ellipsis, counted from the last.
 struct Labelled {
-  TensorId tensor = -1;
+  graph::TensorId tensor = -1;
   std::string labels;
 };
 
@@ -50,7 +50,7 @@ Result<Labelled> without_repeats(Node& node, Labelled x) {
     x.tensor = move_axis(node, x.tensor, static_cast<std::int64_t>(again), static_cast<std::int64_t>(i) + 1);
     x.labels.erase(again, 1);
     if (node.builder.failed()) return x;
-    Shape shape = node.builder.shape(x.tensor);
+    graph::Shape shape = node.builder.shape(x.tensor);
     const std::int64_t extent = shape[i];
     if (shape[i + 1] != extent) return node.error("takes the diagonal of what is not square");
     SLUICE_RETURN_IF_ERROR(check_terms(node, extent, 1));
@@ -68,7 +68,7 @@ Result<Labelled> without_repeats(Node& node, Labelled x) {
 Labelled summed_up(Node& node, Labelled x, const std::string& kept) {
   std::vector<std::int64_t> axes;
   std::string labels;
-  Shape shape;
+  graph::Shape shape;
   for (std::size_t d = 0; d < x.labels.size(); ++d) {
     if (has_label(kept, x.labels[d])) {
       labels += x.labels[d];
@@ -78,12 +78,12 @@ Labelled summed_up(Node& node, Labelled x, const std::string& kept) {
     }
   }
   if (axes.empty()) return x;
-  const TensorId sum = reduce_over(node, ReduceFunction::kSum, x.tensor, axes);
-  return {reshape_to(node, sum, shape.empty() ? Shape{1} : shape), labels};
+  const graph::TensorId sum = reduce_over(node, graph::ReduceFunction::kSum, x.tensor, axes);
+  return {reshape_to(node, sum, shape.empty() ? graph::Shape{1} : shape), labels};
 }
 
 // x with its dimensions in the order of `labels`, all of which it has.
-TensorId in_order(Node& node, const Labelled& x, const std::string& labels) {
+graph::TensorId in_order(Node& node, const Labelled& x, const std::string& labels) {
   std::vector<std::int64_t> axes;
   for (const char label : labels) axes.push_back(static_cast<std::int64_t>(x.labels.find(label)));
   return transpose_to(node, x.tensor, axes);
@@ -101,7 +101,7 @@ Result<Labelled> multiplied(Node& node, Labelled a, Labelled b, const std::strin
   b = summed_up(node, b, kept + a.labels);
   if (node.builder.failed()) return a;
   std::string batch, rows, columns, inner;
-  Shape shape;
+  graph::Shape shape;
   for (const char label : a.labels)
     (has_label(b.labels, label) ? (has_label(kept, label) ? batch : inner) : rows) += label;
   for (const char label : b.labels) columns += has_label(a.labels, label) ? "" : std::string(1, label);
@@ -114,14 +114,14 @@ Result<Labelled> multiplied(Node& node, Labelled a, Labelled b, const std::strin
   for (const char label : columns) shape.push_back(extent_of(node, b, std::string(1, label)));
   const std::int64_t count = extent_of(node, a, batch);
   const std::int64_t depth = extent_of(node, a, inner);
-  const TensorId left =
+  const graph::TensorId left =
       reshape_to(node, in_order(node, a, batch + rows + inner), {count, extent_of(node, a, rows), depth});
-  const TensorId right =
+  const graph::TensorId right =
       reshape_to(node, in_order(node, b, batch + inner + columns), {count, depth, extent_of(node, b, columns)});
-  Attributes attributes;
+  graph::Attributes attributes;
   attributes.alpha = 1;
-  SLUICE_ASSIGN(const TensorId product, node.add(OpKind::kMatMul, attributes, {left, right}));
-  return Labelled{reshape_to(node, product, shape.empty() ? Shape{1} : shape), batch + rows + columns};
+  SLUICE_ASSIGN(const graph::TensorId product, node.add(graph::OpKind::kMatMul, attributes, {left, right}));
+  return Labelled{reshape_to(node, product, shape.empty() ? graph::Shape{1} : shape), batch + rows + columns};
 }
 
 struct Equation {
@@ -206,8 +206,8 @@ Status convert_einsum(Node& node) {
 
 // Rows: real and imaginary part of each frequency; columns: those of each element (real ones alone where there are no
 // others).
-SparseMatrix fourier_matrix(std::int64_t length, std::int64_t outputs, std::int64_t parts, bool inverse) {
-  SparseMatrix matrix;
+graph::SparseMatrix fourier_matrix(std::int64_t length, std::int64_t outputs, std::int64_t parts, bool inverse) {
+  graph::SparseMatrix matrix;
   matrix.columns = length * parts;
   const double scale = inverse ? 1 / static_cast<double>(length) : 1;
   for (std::int64_t row = 0; row < 2 * outputs; ++row) {
@@ -226,9 +226,9 @@ SparseMatrix fourier_matrix(std::int64_t length, std::int64_t outputs, std::int6
 
 // x [..., n, ..., 1 or 2] along an axis that is not the last.
 Status convert_fourier(Node& node) {
-  SLUICE_ASSIGN(TensorId x, node.tensor(0));
+  SLUICE_ASSIGN(graph::TensorId x, node.tensor(0));
   if (node.builder.failed()) return {};
-  const Shape shape = node.builder.shape(x);
+  const graph::Shape shape = node.builder.shape(x);
   const auto rank = static_cast<std::int64_t>(shape.size());
   const bool inverse = node.attributes.integer("inverse", 0) != 0;
   const bool half = node.attributes.integer("onesided", 0) != 0;
@@ -240,7 +240,7 @@ Status convert_fourier(Node& node) {
   SLUICE_ASSIGN(const std::int64_t axis, positive_axis(stated, shape.size()));
   if (rank < 2 || axis == rank - 1 || (shape.back() != 1 && shape.back() != 2) || (inverse && half)) {
     return node.error(
-        fmt::format("needs real or complex numbers along their last dimension, got {}", to_string(shape)));
+        fmt::format("needs real or complex numbers along their last dimension, got {}", graph::to_string(shape)));
   }
   std::int64_t length = shape[as_index(axis)];
   if (node.has(1)) {
@@ -253,13 +253,13 @@ Status convert_fourier(Node& node) {
   SLUICE_ASSIGN(x, take_along(node, x, axis, places));
   x = move_axis(node, x, axis, rank - 2);
   if (node.builder.failed()) return {};
-  Shape moved = node.builder.shape(x);
+  graph::Shape moved = node.builder.shape(x);
   const std::int64_t parts = moved.back();
   const std::int64_t outputs = half ? length / 2 + 1 : length;
-  Shape flat(moved.begin(), moved.end() - 1);
+  graph::Shape flat(moved.begin(), moved.end() - 1);
   flat.back() = length * parts;
-  SLUICE_ASSIGN(TensorId y, multiply_along(node, reshape_to(node, x, flat), rank - 2,
-                                           fourier_matrix(length, outputs, parts, inverse)));
+  SLUICE_ASSIGN(graph::TensorId y, multiply_along(node, reshape_to(node, x, flat), rank - 2,
+                                                  fourier_matrix(length, outputs, parts, inverse)));
   moved[as_index(rank - 2)] = outputs;
   moved.back() = 2;
   y = reshape_to(node, y, moved);
@@ -274,4 +274,4 @@ void add_einsum_converters(ConverterTable& table) {
   table["DFT"] = {convert_fourier, "of up to 1024 elements"};
 }
 
-}  // namespace sluice
+}  // namespace sluice::onnx

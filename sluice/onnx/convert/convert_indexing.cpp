@@ -8,7 +8,7 @@
 #include "sluice/onnx/convert/converters.hpp"
 #include "sluice/onnx/convert/tensor_ops.hpp"
 
-namespace sluice {
+namespace sluice::onnx {
 namespace {
 
 using Places = std::vector<std::int64_t>;
@@ -16,8 +16,8 @@ using Places = std::vector<std::int64_t>;
 constexpr std::size_t kMostRounds = 64;
 
 struct Indexed {
-  TensorId x = -1;
-  Shape shape;
+  graph::TensorId x = -1;
+  graph::Shape shape;
   HostArray indices;
 };
 
@@ -34,12 +34,12 @@ Result<Indexed> indexed(Node& node) {
 
 // Where in x each index of GatherElements and ScatterElements points, in x's row-major order.
 Result<Places> element_places(Node& node, const Indexed& given, std::int64_t axis) {
-  const Shape& to = given.shape;
-  const Shape& from = given.indices.shape;
+  const graph::Shape& to = given.shape;
+  const graph::Shape& from = given.indices.shape;
   const auto fits = [&](std::size_t d) { return d == as_index(axis) || from[d] <= to[d]; };
   for (std::size_t d = 0; d < from.size(); ++d) {
     if (from.size() != to.size() || !fits(d)) {
-      return node.error(fmt::format("has indices {} into {}", to_string(from), to_string(to)));
+      return node.error(fmt::format("has indices {} into {}", graph::to_string(from), graph::to_string(to)));
     }
   }
   if (from.size() != to.size()) return node.error("has indices of another rank than x");
@@ -64,29 +64,29 @@ Result<Places> element_places(Node& node, const Indexed& given, std::int64_t axi
 struct Blocks {
   Places places;
   std::int64_t size = 1;
-  Shape leading;  // of the indices, without the last dimension
+  graph::Shape leading;  // of the indices, without the last dimension
 };
 
 Result<Blocks> blocks_of(Node& node, const Indexed& given, std::int64_t batch) {
-  const Shape& indices = given.indices.shape;
+  const graph::Shape& indices = given.indices.shape;
   if (indices.empty() || batch < 0 || batch >= static_cast<std::int64_t>(indices.size())) {
-    return node.error(fmt::format("has indices {} for a batch of {} dimensions", to_string(indices), batch));
+    return node.error(fmt::format("has indices {} for a batch of {} dimensions", graph::to_string(indices), batch));
   }
   const std::int64_t depth = indices.back();
   if (depth < 1 || batch + depth > static_cast<std::int64_t>(given.shape.size())) {
-    return node.error(fmt::format("has indices {} into {}", to_string(indices), to_string(given.shape)));
+    return node.error(fmt::format("has indices {} into {}", graph::to_string(indices), graph::to_string(given.shape)));
   }
   Blocks blocks;
   blocks.leading.assign(indices.begin(), indices.end() - 1);
-  Shape outer(given.shape.begin(), given.shape.begin() + batch + depth);
-  blocks.size = element_count(given.shape) / element_count(outer);
+  graph::Shape outer(given.shape.begin(), given.shape.begin() + batch + depth);
+  blocks.size = graph::element_count(given.shape) / graph::element_count(outer);
   const std::vector<std::int64_t> strides = strides_of(outer);
   const std::int64_t count = given.indices.count() / depth;
   std::int64_t in_batch = 1;
   for (std::int64_t d = 0; d < batch; ++d) in_batch *= given.shape[as_index(d)];
   if (count % in_batch != 0) return node.error("has another batch than x");
   for (std::int64_t i = 0; i < count; ++i) {
-    std::int64_t place = i / (count / in_batch) * (element_count(outer) / in_batch);
+    std::int64_t place = i / (count / in_batch) * (graph::element_count(outer) / in_batch);
     for (std::int64_t k = 0; k < depth; ++k) {
       std::int64_t index = given.indices.ints[as_index(i * depth + k)];
       const std::int64_t extent = outer[as_index(batch + k)];
@@ -101,27 +101,28 @@ Result<Blocks> blocks_of(Node& node, const Indexed& given, std::int64_t batch) {
 
 // By indices that depend on the data: of all elements along the axis, the sum of the one whose place is the index.
 Status gather_computed_elements(Node& node) {
-  SLUICE_ASSIGN(TensorId x, node.tensor(0));
-  SLUICE_ASSIGN(TensorId indices, node.tensor(1));
+  SLUICE_ASSIGN(graph::TensorId x, node.tensor(0));
+  SLUICE_ASSIGN(graph::TensorId indices, node.tensor(1));
   if (node.builder.failed()) return {};
-  const Shape shape = node.builder.shape(x), wanted = node.builder.shape(indices);
+  const graph::Shape shape = node.builder.shape(x), wanted = node.builder.shape(indices);
   SLUICE_ASSIGN(const std::int64_t axis, positive_axis(node.attributes.integer("axis", 0), shape.size()));
   const std::int64_t extent = shape[as_index(axis)], last = static_cast<std::int64_t>(shape.size()) - 1;
-  Shape fitting = wanted;
+  graph::Shape fitting = wanted;
   if (fitting.size() == shape.size()) fitting[as_index(axis)] = extent;
   if (fitting != shape) {
-    return node.error(fmt::format("has computed indices {} into {}", to_string(wanted), to_string(shape)));
+    return node.error(
+        fmt::format("has computed indices {} into {}", graph::to_string(wanted), graph::to_string(shape)));
   }
   indices = move_axis(node, indices, axis, last);
   x = move_axis(node, x, axis, last);
   if (node.builder.failed()) return {};
-  const Shape result = node.builder.shape(indices);
-  Shape rows = node.builder.shape(x);
+  const graph::Shape result = node.builder.shape(indices);
+  graph::Shape rows = node.builder.shape(x);
   rows.insert(rows.end() - 1, 1);  // [..., 1, extent] where it is chosen from for each index
-  SLUICE_ASSIGN(const TensorId here, one_hot_of_numbers(node, indices, extent));
-  SLUICE_ASSIGN(const TensorId nothing, constant(node, filled(Shape{1}, 0.0F), ".nothing"));
-  SLUICE_ASSIGN(const TensorId picked, select(node, here, reshape_to(node, x, rows), nothing));
-  const TensorId sums = reduce_over(node, ReduceFunction::kSum, picked, {last + 1});
+  SLUICE_ASSIGN(const graph::TensorId here, one_hot_of_numbers(node, indices, extent));
+  SLUICE_ASSIGN(const graph::TensorId nothing, constant(node, filled(graph::Shape{1}, 0.0F), ".nothing"));
+  SLUICE_ASSIGN(const graph::TensorId picked, select(node, here, reshape_to(node, x, rows), nothing));
+  const graph::TensorId sums = reduce_over(node, graph::ReduceFunction::kSum, picked, {last + 1});
   node.set(move_axis(node, reshape_to(node, sums, result), last, axis));
   return {};
 }
@@ -131,8 +132,8 @@ Status convert_gather_elements(Node& node) {
   SLUICE_ASSIGN(const Indexed given, indexed(node));
   SLUICE_ASSIGN(const std::int64_t axis, positive_axis(node.attributes.integer("axis", 0), given.shape.size()));
   SLUICE_ASSIGN(const Places places, element_places(node, given, axis));
-  const TensorId row = reshape_to(node, given.x, {element_count(given.shape)});
-  SLUICE_ASSIGN(const TensorId taken, take_along(node, row, 0, places));
+  const graph::TensorId row = reshape_to(node, given.x, {graph::element_count(given.shape)});
+  SLUICE_ASSIGN(const graph::TensorId taken, take_along(node, row, 0, places));
   node.set(reshape_to(node, taken, given.indices.shape));
   return {};
 }
@@ -141,12 +142,13 @@ Status convert_gather_blocks(Node& node) {
   SLUICE_ASSIGN(const Indexed given, indexed(node));
   const std::int64_t batch = node.attributes.integer("batch_dims", 0);
   SLUICE_ASSIGN(const Blocks blocks, blocks_of(node, given, batch));
-  const TensorId rows = reshape_to(node, given.x, {element_count(given.shape) / blocks.size, blocks.size});
-  SLUICE_ASSIGN(const TensorId taken, take_along(node, rows, 0, blocks.places));
-  Shape y = blocks.leading;
+  const graph::TensorId rows =
+      reshape_to(node, given.x, {graph::element_count(given.shape) / blocks.size, blocks.size});
+  SLUICE_ASSIGN(const graph::TensorId taken, take_along(node, rows, 0, blocks.places));
+  graph::Shape y = blocks.leading;
   const std::int64_t indexed_dimensions = batch + given.indices.shape.back();
   y.insert(y.end(), given.shape.begin() + indexed_dimensions, given.shape.end());
-  node.set(reshape_to(node, taken, y.empty() ? Shape{1} : y));
+  node.set(reshape_to(node, taken, y.empty() ? graph::Shape{1} : y));
   return {};
 }
 
@@ -160,8 +162,9 @@ std::vector<Places> updates_by_place(const Places& places, std::int64_t rows) {
 }
 
 // Row `place` of the matrix takes updates [begin, end) of those that go there.
-SparseMatrix placement(const std::vector<Places>& updates, std::size_t begin, std::size_t end, std::size_t columns) {
-  SparseMatrix matrix;
+graph::SparseMatrix placement(const std::vector<Places>& updates, std::size_t begin, std::size_t end,
+                              std::size_t columns) {
+  graph::SparseMatrix matrix;
   matrix.columns = static_cast<std::int64_t>(columns);
   for (const Places& here : updates) {
     for (std::size_t i = begin; i < std::min(end, here.size()); ++i) matrix.add_term(here[i], 1);
@@ -171,32 +174,35 @@ SparseMatrix placement(const std::vector<Places>& updates, std::size_t begin, st
 }
 
 // 1 where no update of this round goes.
-Result<TensorId> untouched(Node& node, const std::vector<Places>& updates, std::size_t round) {
-  HostArray kept = filled(Shape{static_cast<std::int64_t>(updates.size()), 1}, 0.0F);
+Result<graph::TensorId> untouched(Node& node, const std::vector<Places>& updates, std::size_t round) {
+  HostArray kept = filled(graph::Shape{static_cast<std::int64_t>(updates.size()), 1}, 0.0F);
   for (std::size_t i = 0; i < updates.size(); ++i) kept.floats[i] = updates[i].size() > round ? 0.0F : 1.0F;
   return constant(node, std::move(kept), fmt::format(".untouched{}", round));
 }
 
 // One update at most for each place. What is not touched meets 1, or itself.
-Result<TensorId> combined_round(Node& node, TensorId x, TensorId placed, TensorId kept, const std::string& reduction) {
+Result<graph::TensorId> combined_round(Node& node, graph::TensorId x, graph::TensorId placed, graph::TensorId kept,
+                                       const std::string& reduction) {
   if (reduction == "mul") {
-    SLUICE_ASSIGN(const TensorId factor, select(node, kept, kept, placed));
-    return combine(node, BinaryFunction::kMultiply, x, factor);
+    SLUICE_ASSIGN(const graph::TensorId factor, select(node, kept, kept, placed));
+    return combine(node, graph::BinaryFunction::kMultiply, x, factor);
   }
-  SLUICE_ASSIGN(const TensorId other, select(node, kept, x, placed));
+  SLUICE_ASSIGN(const graph::TensorId other, select(node, kept, x, placed));
   if (reduction == "none") return other;
-  return combine(node, reduction == "max" ? BinaryFunction::kMaximum : BinaryFunction::kMinimum, x, other);
+  return combine(node, reduction == "max" ? graph::BinaryFunction::kMaximum : graph::BinaryFunction::kMinimum, x,
+                 other);
 }
 
 // x [rows, size] with updates [places, size] put in (of several at a place the last), added, or combined one by one.
-Result<TensorId> scattered(Node& node, TensorId x, TensorId given, const Places& places, std::int64_t rows) {
+Result<graph::TensorId> scattered(Node& node, graph::TensorId x, graph::TensorId given, const Places& places,
+                                  std::int64_t rows) {
   const std::string reduction = node.attributes.text("reduction", "none");
   SLUICE_RETURN_IF_ERROR(check_terms(node, rows, 1));
   std::vector<Places> updates = updates_by_place(places, rows);
   if (reduction == "add") {
-    SLUICE_ASSIGN(const TensorId sums,
+    SLUICE_ASSIGN(const graph::TensorId sums,
                   multiply_along(node, given, 0, placement(updates, 0, places.size(), places.size())));
-    return combine(node, BinaryFunction::kAdd, x, sums);
+    return combine(node, graph::BinaryFunction::kAdd, x, sums);
   }
   if (reduction != "none" && reduction != "mul" && reduction != "max" && reduction != "min") {
     return node.error(fmt::format("has the reduction {}", reduction));
@@ -208,9 +214,9 @@ Result<TensorId> scattered(Node& node, TensorId x, TensorId given, const Places&
   }
   if (rounds > kMostRounds) return node.error(fmt::format("combines {} updates at one place", rounds));
   for (std::size_t round = 0; round < rounds; ++round) {
-    SLUICE_ASSIGN(const TensorId placed,
+    SLUICE_ASSIGN(const graph::TensorId placed,
                   multiply_along(node, given, 0, placement(updates, round, round + 1, places.size())));
-    SLUICE_ASSIGN(const TensorId kept, untouched(node, updates, round));
+    SLUICE_ASSIGN(const graph::TensorId kept, untouched(node, updates, round));
     SLUICE_ASSIGN(x, combined_round(node, x, placed, kept, reduction));
   }
   return x;
@@ -220,12 +226,12 @@ Status convert_scatter_elements(Node& node) {
   SLUICE_ASSIGN(const Indexed given, indexed(node));
   SLUICE_ASSIGN(const std::int64_t axis, positive_axis(node.attributes.integer("axis", 0), given.shape.size()));
   SLUICE_ASSIGN(const Places places, element_places(node, given, axis));
-  SLUICE_ASSIGN(const TensorId updates, node.tensor(2));
-  const std::int64_t count = element_count(given.shape);
+  SLUICE_ASSIGN(const graph::TensorId updates, node.tensor(2));
+  const std::int64_t count = graph::element_count(given.shape);
   const auto changed = static_cast<std::int64_t>(places.size());
-  if (element_count(node.builder.shape(updates)) != changed) return node.error("has other updates than indices");
-  SLUICE_ASSIGN(const TensorId y, scattered(node, reshape_to(node, given.x, {count, 1}),
-                                            reshape_to(node, updates, {changed, 1}), places, count));
+  if (graph::element_count(node.builder.shape(updates)) != changed) return node.error("has other updates than indices");
+  SLUICE_ASSIGN(const graph::TensorId y, scattered(node, reshape_to(node, given.x, {count, 1}),
+                                                   reshape_to(node, updates, {changed, 1}), places, count));
   node.set(reshape_to(node, y, given.shape));
   return {};
 }
@@ -233,14 +239,15 @@ Status convert_scatter_elements(Node& node) {
 Status convert_scatter_blocks(Node& node) {
   SLUICE_ASSIGN(const Indexed given, indexed(node));
   SLUICE_ASSIGN(const Blocks blocks, blocks_of(node, given, 0));
-  SLUICE_ASSIGN(const TensorId updates, node.tensor(2));
-  const std::int64_t rows = element_count(given.shape) / blocks.size;
+  SLUICE_ASSIGN(const graph::TensorId updates, node.tensor(2));
+  const std::int64_t rows = graph::element_count(given.shape) / blocks.size;
   const auto changed = static_cast<std::int64_t>(blocks.places.size());
-  if (element_count(node.builder.shape(updates)) != changed * blocks.size) {
+  if (graph::element_count(node.builder.shape(updates)) != changed * blocks.size) {
     return node.error("has other updates than indices");
   }
-  SLUICE_ASSIGN(const TensorId y, scattered(node, reshape_to(node, given.x, {rows, blocks.size}),
-                                            reshape_to(node, updates, {changed, blocks.size}), blocks.places, rows));
+  SLUICE_ASSIGN(const graph::TensorId y,
+                scattered(node, reshape_to(node, given.x, {rows, blocks.size}),
+                          reshape_to(node, updates, {changed, blocks.size}), blocks.places, rows));
   node.set(reshape_to(node, y, given.shape));
   return {};
 }
@@ -256,4 +263,4 @@ void add_indexing_converters(ConverterTable& table) {
   table["ScatterND"] = {convert_scatter_blocks, kKnown};
 }
 
-}  // namespace sluice
+}  // namespace sluice::onnx

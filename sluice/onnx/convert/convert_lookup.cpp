@@ -9,7 +9,7 @@
 #include "sluice/onnx/convert/converters.hpp"
 #include "sluice/onnx/convert/tensor_ops.hpp"
 
-namespace sluice {
+namespace sluice::onnx {
 namespace {
 
 using Kind = Value::Kind;
@@ -20,20 +20,20 @@ using Places = std::vector<std::int64_t>;
 Status convert_embedding(Node& node, const Value& ids, std::int64_t axis) {
   const Value x = node.value(0);
   if (x.kind == Kind::kWeights && x.weights->shape.size() == 2 && axis == 0) {
-    SLUICE_ASSIGN(const TensorId w, node.conversion.parameter(x.weights, node.name() + ".weight"));
-    SLUICE_ASSIGN(TensorId y, node.add(OpKind::kEmbedding, {}, {ids.tensor, w}));
+    SLUICE_ASSIGN(const graph::TensorId w, node.conversion.parameter(x.weights, node.name() + ".weight"));
+    SLUICE_ASSIGN(graph::TensorId y, node.add(graph::OpKind::kEmbedding, {}, {ids.tensor, w}));
     if (ids.time_major) y = node.builder.transpose(y, {1, 0, 2});
     node.set(y);
     return {};
   }
-  SLUICE_ASSIGN(TensorId table, node.tensor(0));
+  SLUICE_ASSIGN(graph::TensorId table, node.tensor(0));
   if (node.builder.failed()) return {};
   if (ids.time_major) return node.error("looks up by ids that come time-major");
   table = move_axis(node, table, axis, 0);
-  const Shape rows = node.builder.shape(table);
-  table = reshape_to(node, table, {rows[0], element_count(rows) / rows[0]});
-  SLUICE_ASSIGN(TensorId y, node.add(OpKind::kEmbedding, {}, {ids.tensor, table}));
-  Shape shape = node.builder.shape(ids.tensor);
+  const graph::Shape rows = node.builder.shape(table);
+  table = reshape_to(node, table, {rows[0], graph::element_count(rows) / rows[0]});
+  SLUICE_ASSIGN(graph::TensorId y, node.add(graph::OpKind::kEmbedding, {}, {ids.tensor, table}));
+  graph::Shape shape = node.builder.shape(ids.tensor);
   const auto looked_up = static_cast<std::int64_t>(shape.size());
   shape.insert(shape.end(), rows.begin() + 1, rows.end());
   y = reshape_to(node, y, shape);
@@ -57,10 +57,10 @@ Result<Places> counted_from_start(Node& node, Places places, std::int64_t extent
 }
 
 // Elements of `x` at known places along an axis.
-Status convert_selection(Node& node, const HostArray& indices, std::int64_t axis, const Shape& shape) {
+Status convert_selection(Node& node, const HostArray& indices, std::int64_t axis, const graph::Shape& shape) {
   SLUICE_ASSIGN(const Places places, counted_from_start(node, indices.ints, shape[as_index(axis)]));
   const auto runs = runs_of(places);
-  Shape y = shape;
+  graph::Shape y = shape;
   y.erase(y.begin() + axis);
   y.insert(y.begin() + axis, indices.shape.begin(), indices.shape.end());
   if (y.empty()) y = {1};
@@ -72,18 +72,18 @@ Status convert_selection(Node& node, const HostArray& indices, std::int64_t axis
     node.set(weights_value(reshaped_weights(joined_weights(parts, axis), y)));
     return {};
   }
-  SLUICE_ASSIGN(const TensorId tensor, node.tensor(0));
-  SLUICE_ASSIGN(const TensorId taken, take_along(node, tensor, axis, places));
+  SLUICE_ASSIGN(const graph::TensorId tensor, node.tensor(0));
+  SLUICE_ASSIGN(const graph::TensorId taken, take_along(node, tensor, axis, places));
   node.set(reshape_to(node, taken, y));
   return {};
 }
 
 Status convert_gather(Node& node) {
-  SLUICE_ASSIGN(const Shape shape, node.shape(0));
+  SLUICE_ASSIGN(const graph::Shape shape, node.shape(0));
   SLUICE_ASSIGN(const std::int64_t axis, positive_axis(node.attributes.integer("axis", 0), shape.size()));
   const Value indices = node.value(1);
   if (indices.kind == Kind::kTensor) {
-    const bool given = node.builder.failed() || node.builder.tensor(indices.tensor).dtype == DType::kI32;
+    const bool given = node.builder.failed() || node.builder.tensor(indices.tensor).dtype == graph::DType::kI32;
     if (!given && !indices.integral) return node.error("looks up with indices that are not whole numbers");
     return convert_embedding(node, indices, axis);
   }
@@ -93,11 +93,11 @@ Status convert_gather(Node& node) {
 }
 
 // Ids as rows of the unit matrix; a number by which to count from the end is added beforehand.
-Result<TensorId> one_hot_of_ids(Node& node, TensorId ids, std::int64_t depth) {
-  HostArray unit = filled(Shape{depth, depth}, 0.0F);
+Result<graph::TensorId> one_hot_of_ids(Node& node, graph::TensorId ids, std::int64_t depth) {
+  HostArray unit = filled(graph::Shape{depth, depth}, 0.0F);
   for (std::int64_t i = 0; i < depth; ++i) unit.floats[as_index(i * depth + i)] = 1;
-  SLUICE_ASSIGN(const TensorId table, constant(node, std::move(unit), ".unit"));
-  return node.add(OpKind::kEmbedding, {}, {ids, table});
+  SLUICE_ASSIGN(const graph::TensorId table, constant(node, std::move(unit), ".unit"));
+  return node.add(graph::OpKind::kEmbedding, {}, {ids, table});
 }
 
 Status convert_one_hot(Node& node) {
@@ -110,11 +110,11 @@ Status convert_one_hot(Node& node) {
   const bool scalar = ids.kind == Kind::kArray && ids.array->shape.empty();
   const bool is_ids = ids.kind == Kind::kTensor && node.builder.tensor(ids.tensor).bound > 0 && !ids.time_major &&
                       node.builder.tensor(ids.tensor).bound <= depth;
-  TensorId y = -1;
+  graph::TensorId y = -1;
   if (is_ids) {
     SLUICE_ASSIGN(y, one_hot_of_ids(node, ids.tensor, depth));
   } else {
-    SLUICE_ASSIGN(const TensorId numbers, node.tensor(0));
+    SLUICE_ASSIGN(const graph::TensorId numbers, node.tensor(0));
     if (node.builder.failed()) return {};
     SLUICE_ASSIGN(y, one_hot_of_numbers(node, numbers, depth));
   }
@@ -131,20 +131,20 @@ Status convert_one_hot(Node& node) {
 
 // The elements where a known condition holds, along an axis or of all.
 Status convert_compress(Node& node) {
-  SLUICE_ASSIGN(TensorId x, node.tensor(0));
+  SLUICE_ASSIGN(graph::TensorId x, node.tensor(0));
   if (node.builder.failed()) return {};
   SLUICE_ASSIGN(const HostArray condition, node.array(1));
   std::int64_t axis = 0;
   if (node.attributes.has("axis")) {
     SLUICE_ASSIGN(axis, positive_axis(node.attributes.integer("axis", 0), node.builder.shape(x).size()));
   } else {
-    x = reshape_to(node, x, {element_count(node.builder.shape(x))});
+    x = reshape_to(node, x, {graph::element_count(node.builder.shape(x))});
   }
   Places places;
   for (std::int64_t i = 0; i < condition.count(); ++i) {
     if (condition.at(i) != 0) places.push_back(i);
   }
-  SLUICE_ASSIGN(const TensorId y, take_along(node, x, axis, places));
+  SLUICE_ASSIGN(const graph::TensorId y, take_along(node, x, axis, places));
   node.set(y);
   return {};
 }
@@ -157,4 +157,4 @@ void add_lookup_converters(ConverterTable& table) {
   table["Compress"] = {convert_compress, "by a known condition"};
 }
 
-}  // namespace sluice
+}  // namespace sluice::onnx

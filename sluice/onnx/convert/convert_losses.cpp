@@ -7,7 +7,7 @@
 #include "sluice/onnx/convert/converters.hpp"
 #include "sluice/onnx/convert/tensor_ops.hpp"
 
-namespace sluice {
+namespace sluice::onnx {
 namespace {
 
 enum class LossReduction { kNone, kSum, kMean };
@@ -21,89 +21,89 @@ Result<LossReduction> reduction_of(Node& node) {
 }
 
 // [1, C, 1, ...]
-Shape along_classes(const Shape& shape) {
-  Shape along(shape.size(), 1);
+graph::Shape along_classes(const graph::Shape& shape) {
+  graph::Shape along(shape.size(), 1);
   along[1] = shape[1];
   return along;
 }
 
 // [1, C, 1, ...]: what each class counts; -1 where all count the same.
-Result<TensorId> class_weights(Node& node, const Shape& shape) {
-  const Shape along = along_classes(shape);
-  TensorId weights = -1;
+Result<graph::TensorId> class_weights(Node& node, const graph::Shape& shape) {
+  const graph::Shape along = along_classes(shape);
+  graph::TensorId weights = -1;
   if (node.has(2)) {
-    SLUICE_ASSIGN(const TensorId given, node.tensor(2));
+    SLUICE_ASSIGN(const graph::TensorId given, node.tensor(2));
     weights = reshape_to(node, given, along);
   }
   const std::int64_t left_out = node.attributes.integer("ignore_index", -1);
   if (left_out < 0 || left_out >= shape[1]) return weights;  // such a label is no class, so it counts nothing anyway
   HostArray counted = filled(along, 1.0F);
   counted.floats[static_cast<std::size_t>(left_out)] = 0;
-  SLUICE_ASSIGN(const TensorId others, constant(node, std::move(counted), ".counted"));
-  return weights < 0 ? others : combine(node, BinaryFunction::kMultiply, weights, others);
+  SLUICE_ASSIGN(const graph::TensorId others, constant(node, std::move(counted), ".counted"));
+  return weights < 0 ? others : combine(node, graph::BinaryFunction::kMultiply, weights, others);
 }
 
 // [N, C, ...]: 1 where a class is the label.
-Result<TensorId> marked_labels(Node& node, const Shape& shape) {
-  SLUICE_ASSIGN(const TensorId labels, node.tensor(1));
+Result<graph::TensorId> marked_labels(Node& node, const graph::Shape& shape) {
+  SLUICE_ASSIGN(const graph::TensorId labels, node.tensor(1));
   if (node.builder.failed()) return labels;
-  Shape each = shape;
+  graph::Shape each = shape;
   each[1] = 1;
-  if (element_count(node.builder.shape(labels)) != element_count(each)) {
-    return node.error(
-        fmt::format("has scores {} and labels {}", to_string(shape), to_string(node.builder.shape(labels))));
+  if (graph::element_count(node.builder.shape(labels)) != graph::element_count(each)) {
+    return node.error(fmt::format("has scores {} and labels {}", graph::to_string(shape),
+                                  graph::to_string(node.builder.shape(labels))));
   }
-  SLUICE_ASSIGN(const TensorId classes, numbers_from(node, 0, shape[1]));
-  const TensorId along = reshape_to(node, classes, along_classes(shape));
-  return combine(node, BinaryFunction::kEqual, reshape_to(node, labels, each), along);
+  SLUICE_ASSIGN(const graph::TensorId classes, numbers_from(node, 0, shape[1]));
+  const graph::TensorId along = reshape_to(node, classes, along_classes(shape));
+  return combine(node, graph::BinaryFunction::kEqual, reshape_to(node, labels, each), along);
 }
 
-Result<TensorId> total(Node& node, TensorId x) {
+Result<graph::TensorId> total(Node& node, graph::TensorId x) {
   std::vector<std::int64_t> axes(node.builder.shape(x).size());
   std::iota(axes.begin(), axes.end(), 0);
-  return reshape_to(node, reduce_over(node, ReduceFunction::kSum, x, axes), {1});
+  return reshape_to(node, reduce_over(node, graph::ReduceFunction::kSum, x, axes), {1});
 }
 
 // Of logarithms of probabilities [N, C, ...].
-Status set_likelihood(Node& node, TensorId logarithms) {
-  GraphBuilder& builder = node.builder;
+Status set_likelihood(Node& node, graph::TensorId logarithms) {
+  graph::GraphBuilder& builder = node.builder;
   SLUICE_ASSIGN(const LossReduction reduction, reduction_of(node));
   if (builder.failed()) return {};
-  const Shape shape = builder.shape(logarithms);
-  if (shape.size() < 2) return node.error(fmt::format("has scores {} without classes", to_string(shape)));
-  SLUICE_ASSIGN(TensorId counts, marked_labels(node, shape));
-  SLUICE_ASSIGN(const TensorId weights, class_weights(node, shape));
-  SLUICE_ASSIGN(const TensorId zero, constant(node, filled(Shape{1}, 0.0F), ".zero"));
-  SLUICE_ASSIGN(TensorId picked, select(node, counts, logarithms, zero));
+  const graph::Shape shape = builder.shape(logarithms);
+  if (shape.size() < 2) return node.error(fmt::format("has scores {} without classes", graph::to_string(shape)));
+  SLUICE_ASSIGN(graph::TensorId counts, marked_labels(node, shape));
+  SLUICE_ASSIGN(const graph::TensorId weights, class_weights(node, shape));
+  SLUICE_ASSIGN(const graph::TensorId zero, constant(node, filled(graph::Shape{1}, 0.0F), ".zero"));
+  SLUICE_ASSIGN(graph::TensorId picked, select(node, counts, logarithms, zero));
   if (weights >= 0) {
-    SLUICE_ASSIGN(counts, combine(node, BinaryFunction::kMultiply, counts, weights));
-    SLUICE_ASSIGN(picked, combine(node, BinaryFunction::kMultiply, picked, weights));
+    SLUICE_ASSIGN(counts, combine(node, graph::BinaryFunction::kMultiply, counts, weights));
+    SLUICE_ASSIGN(picked, combine(node, graph::BinaryFunction::kMultiply, picked, weights));
   }
   if (builder.failed()) return {};
   if (reduction == LossReduction::kNone) {
-    Shape each = shape;
+    graph::Shape each = shape;
     each.erase(each.begin() + 1);
-    const TensorId sums = reduce_over(node, ReduceFunction::kSum, picked, {1});
+    const graph::TensorId sums = reduce_over(node, graph::ReduceFunction::kSum, picked, {1});
     node.set(reshape_to(node, affine(node, sums, -1, 0), each));
     return {};
   }
-  SLUICE_ASSIGN(TensorId loss, total(node, picked));
+  SLUICE_ASSIGN(graph::TensorId loss, total(node, picked));
   if (reduction == LossReduction::kMean) {
-    SLUICE_ASSIGN(const TensorId count, total(node, counts));
-    SLUICE_ASSIGN(loss, combine(node, BinaryFunction::kDivide, loss, count));
+    SLUICE_ASSIGN(const graph::TensorId count, total(node, counts));
+    SLUICE_ASSIGN(loss, combine(node, graph::BinaryFunction::kDivide, loss, count));
   }
   node.set(affine(node, loss, -1, 0));
   return {};
 }
 
 Status convert_likelihood(Node& node) {
-  SLUICE_ASSIGN(const TensorId logarithms, node.tensor(0));
+  SLUICE_ASSIGN(const graph::TensorId logarithms, node.tensor(0));
   return set_likelihood(node, logarithms);
 }
 
 Status convert_cross_entropy(Node& node) {
-  SLUICE_ASSIGN(const TensorId scores, node.tensor(0));
-  SLUICE_ASSIGN(const TensorId logarithms, log_softmax_along(node, scores, 1));
+  SLUICE_ASSIGN(const graph::TensorId scores, node.tensor(0));
+  SLUICE_ASSIGN(const graph::TensorId logarithms, log_softmax_along(node, scores, 1));
   if (node.proto.output_size() > 1) node.set(logarithms, 1);
   return set_likelihood(node, logarithms);
 }
@@ -115,4 +115,4 @@ void add_loss_converters(ConverterTable& table) {
   table["SoftmaxCrossEntropyLoss"] = convert_cross_entropy;
 }
 
-}  // namespace sluice
+}  // namespace sluice::onnx

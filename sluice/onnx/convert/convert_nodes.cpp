@@ -4,13 +4,13 @@
 
 #include "sluice/onnx/convert/converters.hpp"
 
-namespace sluice {
+namespace sluice::onnx {
 namespace {
 
 constexpr std::size_t kMostListed = 100;
 
 // Ops that begin a layer; norms, activations and arithmetic belong to the layer before them.
-bool begins_layer(const onnx::NodeProto& node) {
+bool begins_layer(const ::onnx::NodeProto& node) {
   static const std::set<std::string> ops{"Conv",
                                          "ConvTranspose",
                                          "Gemm",
@@ -30,7 +30,7 @@ bool begins_layer(const onnx::NodeProto& node) {
 // Everything that is wrong with the nodes of a model.
 class Complaints {
  public:
-  void add(const onnx::NodeProto& node, const std::string& what) {
+  void add(const ::onnx::NodeProto& node, const std::string& what) {
     ++count_;
     if (lines_.size() < kMostListed) lines_.push_back(fmt::format("\n  node {}: {}", Network::describe(node), what));
   }
@@ -47,7 +47,7 @@ class Complaints {
   std::vector<std::string> lines_;
 };
 
-bool is_standard(const onnx::NodeProto& node) { return node.domain().empty() || node.domain() == "ai.onnx"; }
+bool is_standard(const ::onnx::NodeProto& node) { return node.domain().empty() || node.domain() == "ai.onnx"; }
 
 // Whether all inputs came out of the walk; a node after one that failed is not blamed.
 bool has_inputs(Node& node) {
@@ -90,9 +90,9 @@ Status convert_node(Node& node) {
 
 }  // namespace
 
-Status convert_nodes(Conversion& conversion, const std::vector<const onnx::NodeProto*>& order) {
+Status convert_nodes(Conversion& conversion, const std::vector<const ::onnx::NodeProto*>& order) {
   Complaints complaints;
-  for (const onnx::NodeProto* proto : order) {
+  for (const ::onnx::NodeProto* proto : order) {
     if (conversion.is_absorbed(*proto)) continue;
     const bool known =
         is_standard(*proto) && (find_converter(proto->op_type()) != nullptr || is_folded(proto->op_type()));
@@ -113,4 +113,4 @@ Status convert_nodes(Conversion& conversion, const std::vector<const onnx::NodeP
   return {};
 }
 
-}  // namespace sluice
+}  // namespace sluice::onnx

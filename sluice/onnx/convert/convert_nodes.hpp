@@ -3,9 +3,9 @@
 
 #include "sluice/onnx/convert/conversion.hpp"
 
-namespace sluice {
+namespace sluice::onnx {
 
 // Errors (kBadInput) list every node that cannot be converted; the nodes behind one of them are not blamed.
-Status convert_nodes(Conversion& conversion, const std::vector<const onnx::NodeProto*>& order);
+Status convert_nodes(Conversion& conversion, const std::vector<const ::onnx::NodeProto*>& order);
 
-}  // namespace sluice
+}  // namespace sluice::onnx

@@ -6,7 +6,7 @@
 #include "sluice/onnx/convert/converters.hpp"
 #include "sluice/onnx/convert/tensor_ops.hpp"
 
-namespace sluice {
+namespace sluice::onnx {
 namespace {
 
 // Two vectors of C as one [2, C].
@@ -20,35 +20,36 @@ Result<Weights> stacked_inputs(Node& node, int first, int second) {
   SLUICE_ASSIGN(const Weights b, node.weights(second, 1));
   if (a->shape != b->shape) {
     return node.error(fmt::format("has inputs {} and {} of different shapes: {} and {}", first, second,
-                                  to_string(a->shape), to_string(b->shape)));
+                                  graph::to_string(a->shape), graph::to_string(b->shape)));
   }
   return stacked(a, b);
 }
 
 // Batch norms of op.hpp are of images: others are images of another form.
-Result<Shape> as_image(const Node& node, const Shape& shape) {
+Result<graph::Shape> as_image(const Node& node, const graph::Shape& shape) {
   if (shape.size() == 4) return shape;
-  if (shape.size() == 2) return Shape{shape[0], shape[1], 1, 1};
-  if (shape.size() == 3) return Shape{shape[0], shape[1], 1, shape[2]};
-  if (shape.size() == 5) return Shape{shape[0], shape[1], shape[2], shape[3] * shape[4]};
-  return node.error(fmt::format("needs x of 2 to 5 dimensions, got {}", to_string(shape)));
+  if (shape.size() == 2) return graph::Shape{shape[0], shape[1], 1, 1};
+  if (shape.size() == 3) return graph::Shape{shape[0], shape[1], 1, shape[2]};
+  if (shape.size() == 5) return graph::Shape{shape[0], shape[1], shape[2], shape[3] * shape[4]};
+  return node.error(fmt::format("needs x of 2 to 5 dimensions, got {}", graph::to_string(shape)));
 }
 
 // The running statistics behind the step, where other nodes read them. x [N, C, H, W].
-Status set_running_statistics(Node& node, TensorId x, float kept) {
+Status set_running_statistics(Node& node, graph::TensorId x, float kept) {
   const auto is_read = [&](int output) {
     return output < node.proto.output_size() && node.conversion.is_read(node.proto.output(output));
   };
   if (node.builder.failed() || (!is_read(1) && !is_read(2))) return {};
   const std::vector<std::int64_t> axes = {0, 2, 3};
-  const TensorId mean = reduce_over(node, ReduceFunction::kMean, x, axes);
-  SLUICE_ASSIGN(const TensorId centred, combine(node, BinaryFunction::kSubtract, x, mean));
-  SLUICE_ASSIGN(const TensorId squares, combine(node, BinaryFunction::kMultiply, centred, centred));
-  const TensorId variance = reduce_over(node, ReduceFunction::kMean, squares, axes);
+  const graph::TensorId mean = reduce_over(node, graph::ReduceFunction::kMean, x, axes);
+  SLUICE_ASSIGN(const graph::TensorId centred, combine(node, graph::BinaryFunction::kSubtract, x, mean));
+  SLUICE_ASSIGN(const graph::TensorId squares, combine(node, graph::BinaryFunction::kMultiply, centred, centred));
+  const graph::TensorId variance = reduce_over(node, graph::ReduceFunction::kMean, squares, axes);
   for (const auto& [now, output] : {std::pair(mean, 1), std::pair(variance, 2)}) {
-    SLUICE_ASSIGN(const TensorId before, node.tensor(output + 2));
-    const TensorId part = affine(node, reshape_to(node, now, node.builder.shape(before)), 1 - kept, 0);
-    SLUICE_ASSIGN(const TensorId next, combine(node, BinaryFunction::kAdd, affine(node, before, kept, 0), part));
+    SLUICE_ASSIGN(const graph::TensorId before, node.tensor(output + 2));
+    const graph::TensorId part = affine(node, reshape_to(node, now, node.builder.shape(before)), 1 - kept, 0);
+    SLUICE_ASSIGN(const graph::TensorId next,
+                  combine(node, graph::BinaryFunction::kAdd, affine(node, before, kept, 0), part));
     node.set(next, output);
   }
   return {};
@@ -56,54 +57,55 @@ Status set_running_statistics(Node& node, TensorId x, float kept) {
 
 // x a + b by channels, with a = scale / sqrt(variance + epsilon) and b = shift - mean a: scale and shift may be trained, the
 // statistics stay.
-Status convert_fixed_batch_norm(Node& node, TensorId x) {
-  Shape along(node.builder.shape(x).size(), 1);
-  std::array<TensorId, 5> by_channel = {x};  // as the node's inputs: scale, shift, mean, variance
+Status convert_fixed_batch_norm(Node& node, graph::TensorId x) {
+  graph::Shape along(node.builder.shape(x).size(), 1);
+  std::array<graph::TensorId, 5> by_channel = {x};  // as the node's inputs: scale, shift, mean, variance
   for (int input = 1; input <= 4; ++input) {
-    SLUICE_ASSIGN(const TensorId given, node.tensor(input));
-    along.at(1) = element_count(node.builder.shape(given));
+    SLUICE_ASSIGN(const graph::TensorId given, node.tensor(input));
+    along.at(1) = graph::element_count(node.builder.shape(given));
     by_channel.at(static_cast<std::size_t>(input)) = reshape_to(node, given, along);
   }
   const auto& [_, scale, shift, mean, variance] = by_channel;
   const float epsilon = node.attributes.real("epsilon", 1e-5F);
-  const TensorId inverse = apply(node, UnaryFunction::kPower, affine(node, variance, 1, epsilon), -0.5F);
-  SLUICE_ASSIGN(const TensorId a, combine(node, BinaryFunction::kMultiply, scale, inverse));
-  SLUICE_ASSIGN(const TensorId moved, combine(node, BinaryFunction::kMultiply, mean, a));
-  SLUICE_ASSIGN(const TensorId b, combine(node, BinaryFunction::kSubtract, shift, moved));
-  SLUICE_ASSIGN(const TensorId scaled, combine(node, BinaryFunction::kMultiply, x, a));
-  SLUICE_ASSIGN(const TensorId y, combine(node, BinaryFunction::kAdd, scaled, b));
+  const graph::TensorId inverse = apply(node, graph::UnaryFunction::kPower, affine(node, variance, 1, epsilon), -0.5F);
+  SLUICE_ASSIGN(const graph::TensorId a, combine(node, graph::BinaryFunction::kMultiply, scale, inverse));
+  SLUICE_ASSIGN(const graph::TensorId moved, combine(node, graph::BinaryFunction::kMultiply, mean, a));
+  SLUICE_ASSIGN(const graph::TensorId b, combine(node, graph::BinaryFunction::kSubtract, shift, moved));
+  SLUICE_ASSIGN(const graph::TensorId scaled, combine(node, graph::BinaryFunction::kMultiply, x, a));
+  SLUICE_ASSIGN(const graph::TensorId y, combine(node, graph::BinaryFunction::kAdd, scaled, b));
   node.set(y);
   return {};
 }
 
 Status convert_batch_norm(Node& node) {
-  SLUICE_ASSIGN(TensorId x, node.tensor(0));
-  const Shape shape = node.builder.shape(x);
-  SLUICE_ASSIGN(const Shape image, as_image(node, shape));
+  SLUICE_ASSIGN(graph::TensorId x, node.tensor(0));
+  const graph::Shape shape = node.builder.shape(x);
+  SLUICE_ASSIGN(const graph::Shape image, as_image(node, shape));
   SLUICE_ASSIGN(const Weights scale_shift, stacked_inputs(node, 1, 2));
   SLUICE_ASSIGN(const Weights running, stacked_inputs(node, 3, 4));
   const std::string name = norm_name(node.proto.input(1));
-  Attributes attributes;
+  graph::Attributes attributes;
   attributes.epsilon = node.attributes.real("epsilon", 1e-5F);
   attributes.momentum = 1 - node.attributes.real("momentum", 0.9F);
   if (node.attributes.integer("spatial", 1) != 1) return node.error("needs the attribute spatial to be 1");
   const bool trains = node.attributes.integer("training_mode", 0) != 0;
   if (node.conversion.as_stated && !trains) return convert_fixed_batch_norm(node, x);
-  SLUICE_ASSIGN(const TensorId parameter, node.conversion.parameter(scale_shift, name + ".scale_shift"));
-  SLUICE_ASSIGN(const TensorId statistics, node.conversion.parameter(running, name + ".running", Role::kBuffer));
+  SLUICE_ASSIGN(const graph::TensorId parameter, node.conversion.parameter(scale_shift, name + ".scale_shift"));
+  SLUICE_ASSIGN(const graph::TensorId statistics,
+                node.conversion.parameter(running, name + ".running", graph::Role::kBuffer));
   if (shape != image) x = node.builder.reshape(x, image);
   attributes.activation = node.absorb_activation();
   const bool applies = node.conversion.infers && !trains;
-  const OpKind kind = applies ? OpKind::kBatchNormApply : OpKind::kBatchNorm;
+  const graph::OpKind kind = applies ? graph::OpKind::kBatchNormApply : graph::OpKind::kBatchNorm;
   if (applies) attributes.momentum = 0;
-  TensorId y = node.builder.add(kind, attributes, {x, parameter, statistics});
+  graph::TensorId y = node.builder.add(kind, attributes, {x, parameter, statistics});
   if (shape != image && !node.builder.failed()) y = node.builder.reshape(y, shape);
   node.set(y);
   return applies ? Status() : set_running_statistics(node, x, 1 - static_cast<float>(attributes.momentum));
 }
 
 Status convert_response_norm(Node& node) {
-  SLUICE_ASSIGN(const TensorId x, node.tensor(0));
+  SLUICE_ASSIGN(const graph::TensorId x, node.tensor(0));
   const float alpha = node.attributes.real("alpha", 1e-4F);
   const float beta = node.attributes.real("beta", 0.75F);
   const float bias = node.attributes.real("bias", 1);
@@ -132,7 +134,7 @@ Status convert_dropout(Node& node) {
   const bool mask = node.proto.output_size() > 1 && node.conversion.is_read(node.proto.output(1));
   if (mask && drops) return node.error("has its mask read by other nodes");
   if (mask) {
-    SLUICE_ASSIGN(const Shape shape, node.shape(0));
+    SLUICE_ASSIGN(const graph::Shape shape, node.shape(0));
     if (!checked_count(shape, kMostArrayElements)) return node.error("has a very large mask read by other nodes");
     node.set(array_value(filled(shape, std::int64_t{1})), 1);
   }
@@ -140,21 +142,21 @@ Status convert_dropout(Node& node) {
     node.set(x);
     return {};
   }
-  SLUICE_ASSIGN(const TensorId tensor, node.tensor(0));
+  SLUICE_ASSIGN(const graph::TensorId tensor, node.tensor(0));
   node.set(node.builder.dropout(tensor, ratio));
   return {};
 }
 
 // Before opset 13, softmaxes are of the rows of x cut before `axis`.
-Shape matrix_cut_at(const Shape& shape, std::int64_t axis) {
-  Shape matrix = {1, 1};
+graph::Shape matrix_cut_at(const graph::Shape& shape, std::int64_t axis) {
+  graph::Shape matrix = {1, 1};
   for (std::size_t d = 0; d < shape.size(); ++d) matrix[static_cast<std::int64_t>(d) < axis ? 0 : 1] *= shape[d];
   return matrix;
 }
 
-Status softmax_along(Node& node, TensorId x, std::int64_t axis, bool causal) {
-  GraphBuilder& builder = node.builder;
-  const Shape shape = builder.shape(x);
+Status softmax_along(Node& node, graph::TensorId x, std::int64_t axis, bool causal) {
+  graph::GraphBuilder& builder = node.builder;
+  const graph::Shape shape = builder.shape(x);
   const auto last = static_cast<std::int64_t>(shape.size()) - 1;
   if (axis == last) {
     node.set(builder.softmax(x, 1, causal));
@@ -162,7 +164,7 @@ Status softmax_along(Node& node, TensorId x, std::int64_t axis, bool causal) {
   }
   if (causal) return node.error("masks causally along an axis that is not the last");
   if (node.opset() < 13) {
-    const TensorId y = builder.softmax(builder.reshape(x, matrix_cut_at(shape, axis)));
+    const graph::TensorId y = builder.softmax(builder.reshape(x, matrix_cut_at(shape, axis)));
     node.set(builder.reshape(y, shape));
     return {};
   }
@@ -175,7 +177,7 @@ Status softmax_along(Node& node, TensorId x, std::int64_t axis, bool causal) {
 
 Status convert_softmax(Node& node) {
   const bool causal = node.value(0).causal;
-  SLUICE_ASSIGN(const TensorId x, node.tensor(0));
+  SLUICE_ASSIGN(const graph::TensorId x, node.tensor(0));
   const std::int64_t stated = node.attributes.integer("axis", node.opset() < 13 ? 1 : -1);
   SLUICE_ASSIGN(const std::int64_t axis, positive_axis(stated, node.builder.shape(x).size()));
   return softmax_along(node, x, axis, causal);
@@ -183,14 +185,14 @@ Status convert_softmax(Node& node) {
 
 Status convert_log_softmax(Node& node) {
   if (node.value(0).causal) return node.error("masks causally, which no logarithm shows");
-  SLUICE_ASSIGN(const TensorId x, node.tensor(0));
+  SLUICE_ASSIGN(const graph::TensorId x, node.tensor(0));
   if (node.builder.failed()) return {};
-  const Shape shape = node.builder.shape(x);
+  const graph::Shape shape = node.builder.shape(x);
   const std::int64_t stated = node.attributes.integer("axis", node.opset() < 13 ? 1 : -1);
   SLUICE_ASSIGN(const std::int64_t axis, positive_axis(stated, shape.size()));
   const bool rows = node.opset() < 13;
-  const TensorId matrix = rows ? reshape_to(node, x, matrix_cut_at(shape, axis)) : x;
-  SLUICE_ASSIGN(const TensorId y, log_softmax_along(node, matrix, rows ? 1 : axis));
+  const graph::TensorId matrix = rows ? reshape_to(node, x, matrix_cut_at(shape, axis)) : x;
+  SLUICE_ASSIGN(const graph::TensorId y, log_softmax_along(node, matrix, rows ? 1 : axis));
   node.set(rows ? reshape_to(node, y, shape) : y);
   return {};
 }
@@ -212,4 +214,4 @@ void add_norm_converters(ConverterTable& table) {
   table["LogSoftmax"] = convert_log_softmax;
 }
 
-}  // namespace sluice
+}  // namespace sluice::onnx

@@ -9,7 +9,7 @@
 #include "sluice/onnx/convert/converters.hpp"
 #include "sluice/onnx/convert/tensor_ops.hpp"
 
-namespace sluice {
+namespace sluice::onnx {
 namespace {
 
 constexpr std::int64_t kLargestPad = 1 << 20;
@@ -72,8 +72,9 @@ std::vector<std::int64_t> places_along(const Padding& padding, std::size_t axis,
 }
 
 // The number where it is padded, 0 elsewhere.
-Result<TensorId> with_number_around(Node& node, TensorId padded, const Padding& padding, const Shape& x) {
-  const Shape shape = node.builder.shape(padded);
+Result<graph::TensorId> with_number_around(Node& node, graph::TensorId padded, const Padding& padding,
+                                           const graph::Shape& x) {
+  const graph::Shape shape = node.builder.shape(padded);
   if (!checked_count(shape, kMostArrayElements)) return node.error("pads a large tensor with a number");
   HostArray added = filled(shape, padding.value);
   const std::vector<std::int64_t> strides = strides_of(shape);
@@ -85,12 +86,12 @@ Result<TensorId> with_number_around(Node& node, TensorId padded, const Padding& 
     }
     if (inside) added.floats[as_index(i)] = 0;
   }
-  SLUICE_ASSIGN(const TensorId around, constant(node, std::move(added), ".around"));
-  return combine(node, BinaryFunction::kAdd, padded, around);
+  SLUICE_ASSIGN(const graph::TensorId around, constant(node, std::move(added), ".around"));
+  return combine(node, graph::BinaryFunction::kAdd, padded, around);
 }
 
 // Zeros around an image, as its next reader wants them.
-bool left_to_reader(Node& node, const Padding& padding, const Shape& x) {
+bool left_to_reader(Node& node, const Padding& padding, const graph::Shape& x) {
   const auto outward = [](std::int64_t pad) { return pad >= 0; };
   const bool zeros = padding.mode == "constant" && padding.value == 0 &&
                      std::all_of(padding.before.begin(), padding.before.end(), outward) &&
@@ -101,19 +102,19 @@ bool left_to_reader(Node& node, const Padding& padding, const Shape& x) {
 }
 
 // Errors: nothing left, or more than any machine holds.
-Status check_padded(Node& node, const Padding& padding, Shape shape) {
+Status check_padded(Node& node, const Padding& padding, graph::Shape shape) {
   for (std::size_t d = 0; d < shape.size(); ++d) {
     shape[d] += padding.before[d] + padding.after[d];
     if (shape[d] < 1) return node.error(fmt::format("cuts all of axis {}", d));
   }
   if (checked_count(shape)) return {};
-  return node.error(fmt::format("would make a tensor {}, which is larger than any machine", to_string(shape)));
+  return node.error(fmt::format("would make a tensor {}, which is larger than any machine", graph::to_string(shape)));
 }
 
 Status convert_pad(Node& node) {
-  SLUICE_ASSIGN(TensorId y, node.tensor(0));
+  SLUICE_ASSIGN(graph::TensorId y, node.tensor(0));
   if (node.builder.failed()) return {};
-  const Shape x = node.builder.shape(y);
+  const graph::Shape x = node.builder.shape(y);
   SLUICE_ASSIGN(const Padding padding, padding_of(node, x.size()));
   const auto& mode = padding.mode;
   if (mode != "constant" && mode != "edge" && mode != "reflect" && mode != "wrap") {
@@ -140,9 +141,9 @@ Status convert_pad(Node& node) {
 
 // Cut or padded with zeros to a shape, around the middle.
 Status convert_center_crop_pad(Node& node) {
-  SLUICE_ASSIGN(TensorId y, node.tensor(0));
+  SLUICE_ASSIGN(graph::TensorId y, node.tensor(0));
   if (node.builder.failed()) return {};
-  const Shape x = node.builder.shape(y);
+  const graph::Shape x = node.builder.shape(y);
   SLUICE_ASSIGN(const std::vector<std::int64_t> wanted, node.integers(1));
   std::vector<std::int64_t> all(x.size());
   std::iota(all.begin(), all.end(), 0);
@@ -170,4 +171,4 @@ void add_padding_converters(ConverterTable& table) {
   table["CenterCropPad"] = convert_center_crop_pad;
 }
 
-}  // namespace sluice
+}  // namespace sluice::onnx

@@ -9,7 +9,7 @@
 #include "sluice/onnx/convert/spatial.hpp"
 #include "sluice/onnx/convert/tensor_ops.hpp"
 
-namespace sluice {
+namespace sluice::onnx {
 namespace {
 
 struct Pooled {
@@ -44,7 +44,7 @@ Status put_zeros_around(Node& node, Pooled& given) {
 }
 
 // x in the model's own form again.
-TensorId unflattened(Node& node, const Image& image) { return reshape_to(node, image.x, image.shape); }
+graph::TensorId unflattened(Node& node, const Image& image) { return reshape_to(node, image.x, image.shape); }
 
 bool is_dilated(const Sides& sides) {
   return std::any_of(sides.begin(), sides.end(), [](const Side& side) { return side.dilation != 1; });
@@ -52,7 +52,7 @@ bool is_dilated(const Sides& sides) {
 
 // Each output's taps side by side along the axis. At padding stands a tap that is none: the first of the window's own, as
 // a maximum does not change by what is there twice.
-Result<TensorId> largest_of_taps(Node& node, TensorId x, std::size_t axis, const Side& side) {
+Result<graph::TensorId> largest_of_taps(Node& node, graph::TensorId x, std::size_t axis, const Side& side) {
   SLUICE_RETURN_IF_ERROR(check_terms(node, side.outputs(), side.kernel));
   std::vector<std::int64_t> places;
   for (std::int64_t output = 0; output < side.outputs(); ++output) {
@@ -67,54 +67,56 @@ Result<TensorId> largest_of_taps(Node& node, TensorId x, std::size_t axis, const
     }
   }
   const auto along = static_cast<std::int64_t>(axis);
-  SLUICE_ASSIGN(const TensorId taps, take_along(node, x, along, places));
+  SLUICE_ASSIGN(const graph::TensorId taps, take_along(node, x, along, places));
   if (node.builder.failed()) return taps;
-  Shape shape = node.builder.shape(taps);
+  graph::Shape shape = node.builder.shape(taps);
   shape[axis] = side.outputs();
-  Shape parted = shape;
+  graph::Shape parted = shape;
   parted.insert(parted.begin() + along + 1, side.kernel);
-  const TensorId largest = reduce_over(node, ReduceFunction::kMaximum, reshape_to(node, taps, parted), {along + 1});
+  const graph::TensorId largest =
+      reduce_over(node, graph::ReduceFunction::kMaximum, reshape_to(node, taps, parted), {along + 1});
   return reshape_to(node, largest, shape);
 }
 
-Result<TensorId> dilated_maximum(Node& node, TensorId x, const Sides& sides) {
+Result<graph::TensorId> dilated_maximum(Node& node, graph::TensorId x, const Sides& sides) {
   for (std::size_t d = 0; d < sides.size(); ++d) {
     SLUICE_ASSIGN(x, largest_of_taps(node, x, d + 2, sides[d]));
   }
   return x;
 }
 
-Result<TensorId> pool(Node& node, OpKind kind, TensorId x, const Window& window) {
-  Attributes attributes;
+Result<graph::TensorId> pool(Node& node, graph::OpKind kind, graph::TensorId x, const graph::Window& window) {
+  graph::Attributes attributes;
   attributes.window = window;
   return node.add(kind, attributes, {x});
 }
 
 // Over the planes' pixels, then over the planes.
-Result<TensorId> deep_maximum(Node& node, TensorId x, const Shape& s, const Sides& sides) {
-  const TensorId pictures = reshape_to(node, x, {s[0], s[1] * s[2], s[3], s[4]});
-  SLUICE_ASSIGN(const TensorId flat, pool(node, OpKind::kMaxPool, pictures, window_of({sides[1], sides[2]})));
+Result<graph::TensorId> deep_maximum(Node& node, graph::TensorId x, const graph::Shape& s, const Sides& sides) {
+  const graph::TensorId pictures = reshape_to(node, x, {s[0], s[1] * s[2], s[3], s[4]});
+  SLUICE_ASSIGN(const graph::TensorId flat,
+                pool(node, graph::OpKind::kMaxPool, pictures, window_of({sides[1], sides[2]})));
   if (node.builder.failed()) return flat;
-  const Shape p = node.builder.shape(flat);
-  const TensorId planes = reshape_to(node, flat, {s[0], s[1], s[2], p[2] * p[3]});
-  SLUICE_ASSIGN(const TensorId y, pool(node, OpKind::kMaxPool, planes, window_of({sides[0], Side{}})));
+  const graph::Shape p = node.builder.shape(flat);
+  const graph::TensorId planes = reshape_to(node, flat, {s[0], s[1], s[2], p[2] * p[3]});
+  SLUICE_ASSIGN(const graph::TensorId y, pool(node, graph::OpKind::kMaxPool, planes, window_of({sides[0], Side{}})));
   return reshape_to(node, y, {s[0], s[1], sides[0].outputs(), p[2], p[3]});
 }
 
 // 0, pixels, 2 pixels, ...: where each channel's picture begins.
-Result<TensorId> picture_starts(Node& node, const Shape& image, std::int64_t pixels) {
-  HostArray first = filled(Shape{image[0], image[1], 1, 1}, 0.0F);
+Result<graph::TensorId> picture_starts(Node& node, const graph::Shape& image, std::int64_t pixels) {
+  HostArray first = filled(graph::Shape{image[0], image[1], 1, 1}, 0.0F);
   for (std::size_t i = 0; i < first.floats.size(); ++i)
     first.floats[i] = static_cast<float>(i) * static_cast<float>(pixels);
   return constant(node, std::move(first), ".pictures");
 }
 
 // Which element each maximum is, counted through all pictures: of all taps side by side the first that is largest.
-Result<TensorId> places_of_maxima(Node& node, const Pooled& given) {
-  const Shape& s = given.image.shape;
+Result<graph::TensorId> places_of_maxima(Node& node, const Pooled& given) {
+  const graph::Shape& s = given.image.shape;
   const bool by_columns = node.attributes.integer("storage_order", 0) != 0;
   SLUICE_ASSIGN(std::vector<std::int64_t> places, tap_places(node, given.sides));
-  Shape outputs = {s[0], s[1]};
+  graph::Shape outputs = {s[0], s[1]};
   std::int64_t taps = 1;
   for (const Side& side : given.sides) {
     outputs.push_back(side.outputs());
@@ -122,19 +124,21 @@ Result<TensorId> places_of_maxima(Node& node, const Pooled& given) {
   }
   SLUICE_RETURN_IF_ERROR(keep_within(node, places, static_cast<std::size_t>(taps)));
   const std::int64_t count = static_cast<std::int64_t>(places.size()) / taps;
-  HostArray names = filled(Shape{count, taps}, 0.0F);
+  HostArray names = filled(graph::Shape{count, taps}, 0.0F);
   for (std::size_t i = 0; i < places.size(); ++i) {
     names.floats[i] = static_cast<float>(by_columns ? columns_first(places[i], given.sides) : places[i]);
   }
-  const std::int64_t pixels = element_count(spatial_part(s));
-  SLUICE_ASSIGN(const TensorId seen,
+  const std::int64_t pixels = graph::element_count(spatial_part(s));
+  SLUICE_ASSIGN(const graph::TensorId seen,
                 take_along(node, reshape_to(node, given.image.x, {s[0], s[1], pixels}), 2, places));
-  SLUICE_ASSIGN(const TensorId marks, mark_largest(node, reshape_to(node, seen, {s[0], s[1], count, taps}), 3, false));
-  SLUICE_ASSIGN(const TensorId named, constant(node, std::move(names), ".places"));
-  SLUICE_ASSIGN(const TensorId chosen, combine(node, BinaryFunction::kMultiply, marks, named));
-  SLUICE_ASSIGN(const TensorId starts, picture_starts(node, s, pixels));
-  SLUICE_ASSIGN(const TensorId all,
-                combine(node, BinaryFunction::kAdd, reduce_over(node, ReduceFunction::kSum, chosen, {3}), starts));
+  SLUICE_ASSIGN(const graph::TensorId marks,
+                mark_largest(node, reshape_to(node, seen, {s[0], s[1], count, taps}), 3, false));
+  SLUICE_ASSIGN(const graph::TensorId named, constant(node, std::move(names), ".places"));
+  SLUICE_ASSIGN(const graph::TensorId chosen, combine(node, graph::BinaryFunction::kMultiply, marks, named));
+  SLUICE_ASSIGN(const graph::TensorId starts, picture_starts(node, s, pixels));
+  SLUICE_ASSIGN(
+      const graph::TensorId all,
+      combine(node, graph::BinaryFunction::kAdd, reduce_over(node, graph::ReduceFunction::kSum, chosen, {3}), starts));
   return reshape_to(node, all, outputs);
 }
 
@@ -143,10 +147,10 @@ Status convert_max_pool(Node& node) {
   SLUICE_RETURN_IF_ERROR(put_zeros_around(node, given));  // they count in a maximum
   node.attributes.ignore("storage_order");                // of the indices
   if (node.proto.output_size() > 1 && node.conversion.is_read(node.proto.output(1))) {
-    SLUICE_ASSIGN(const TensorId places, places_of_maxima(node, given));
+    SLUICE_ASSIGN(const graph::TensorId places, places_of_maxima(node, given));
     node.set_integral(places, 1);
   }
-  TensorId y = -1;
+  graph::TensorId y = -1;
   if (is_dilated(given.sides)) {
     SLUICE_ASSIGN(y, dilated_maximum(node, unflattened(node, given.image), given.sides));
     node.set(y);
@@ -155,7 +159,7 @@ Status convert_max_pool(Node& node) {
   if (given.sides.size() == 3) {
     SLUICE_ASSIGN(y, deep_maximum(node, given.image.x, given.image.shape, given.sides));
   } else {
-    SLUICE_ASSIGN(y, pool(node, OpKind::kMaxPool, given.image.x, window_of(given.sides)));
+    SLUICE_ASSIGN(y, pool(node, graph::OpKind::kMaxPool, given.image.x, window_of(given.sides)));
   }
   node.set(like_image(node, given.image, y));
   return {};
@@ -163,8 +167,8 @@ Status convert_max_pool(Node& node) {
 
 // Row by output: its taps, each by `weight(taps that count)`.
 template <typename Weight>
-SparseMatrix taps_of(const Side& side, bool count_padding, const Weight& weight) {
-  SparseMatrix matrix;
+graph::SparseMatrix taps_of(const Side& side, bool count_padding, const Weight& weight) {
+  graph::SparseMatrix matrix;
   matrix.columns = side.extent;
   for (std::int64_t output = 0; output < side.outputs(); ++output) {
     std::int64_t counted = 0;
@@ -182,7 +186,8 @@ SparseMatrix taps_of(const Side& side, bool count_padding, const Weight& weight)
   return matrix;
 }
 
-Result<TensorId> weighted_taps(Node& node, TensorId x, const Sides& sides, bool count_padding, bool mean) {
+Result<graph::TensorId> weighted_taps(Node& node, graph::TensorId x, const Sides& sides, bool count_padding,
+                                      bool mean) {
   for (std::size_t d = 0; d < sides.size(); ++d) {
     SLUICE_RETURN_IF_ERROR(check_terms(node, sides[d].outputs(), sides[d].kernel));
     const auto weight = [&](std::int64_t counted) { return mean ? 1 / static_cast<float>(counted) : 1.0F; };
@@ -204,30 +209,31 @@ Status convert_average_pool(Node& node) {
   const bool rounded =
       std::any_of(given.sides.begin(), given.sides.end(), [](const Side& side) { return side.rounding > 0; });
   if ((counts && rounded) || given.sides.size() == 3 || is_dilated(given.sides)) {
-    SLUICE_ASSIGN(const TensorId y, weighted_taps(node, unflattened(node, given.image), given.sides, counts, true));
+    SLUICE_ASSIGN(const graph::TensorId y,
+                  weighted_taps(node, unflattened(node, given.image), given.sides, counts, true));
     node.set(y);
     return {};
   }
-  Attributes attributes;
+  graph::Attributes attributes;
   attributes.window = window_of(given.sides, given.image.padding);
   attributes.count_padding = counts || given.image.padded();
-  SLUICE_ASSIGN(const TensorId y, node.add(OpKind::kAvgPool, attributes, {given.image.x}));
+  SLUICE_ASSIGN(const graph::TensorId y, node.add(graph::OpKind::kAvgPool, attributes, {given.image.x}));
   node.set(like_image(node, given.image, y));
   return {};
 }
 
 // (sum of |x|^p)^(1 / p), by `sum`.
 template <typename Sum>
-Status set_power_sum(Node& node, TensorId x, const Sum& sum) {
+Status set_power_sum(Node& node, graph::TensorId x, const Sum& sum) {
   const std::int64_t p = node.attributes.integer("p", 2);
   if (p < 1 || p > 64) return node.error(fmt::format("has a p of {}; it must be 1 to 64", p));
-  TensorId powers = apply(node, UnaryFunction::kAbs, x);
+  graph::TensorId powers = apply(node, graph::UnaryFunction::kAbs, x);
   if (p == 2) {
-    SLUICE_ASSIGN(powers, combine(node, BinaryFunction::kMultiply, x, x));
+    SLUICE_ASSIGN(powers, combine(node, graph::BinaryFunction::kMultiply, x, x));
   } else if (p > 2) {
-    powers = apply(node, UnaryFunction::kPower, powers, static_cast<float>(p));
+    powers = apply(node, graph::UnaryFunction::kPower, powers, static_cast<float>(p));
   }
-  SLUICE_ASSIGN(TensorId y, sum(powers));
+  SLUICE_ASSIGN(graph::TensorId y, sum(powers));
   if (p > 1) {
     SLUICE_ASSIGN(y, root_of(node, y, p));
   }
@@ -239,7 +245,7 @@ Status convert_power_pool(Node& node) {
   SLUICE_ASSIGN(Pooled given, pooled(node));
   SLUICE_RETURN_IF_ERROR(put_zeros_around(node, given));
   return set_power_sum(node, unflattened(node, given.image),
-                       [&](TensorId powers) { return weighted_taps(node, powers, given.sides, false, false); });
+                       [&](graph::TensorId powers) { return weighted_taps(node, powers, given.sides, false, false); });
 }
 
 std::vector<std::int64_t> spatial_axes(std::size_t rank) {
@@ -249,34 +255,35 @@ std::vector<std::int64_t> spatial_axes(std::size_t rank) {
 }
 
 Status convert_global_power_pool(Node& node) {
-  SLUICE_ASSIGN(const TensorId x, node.tensor(0));
+  SLUICE_ASSIGN(const graph::TensorId x, node.tensor(0));
   if (node.builder.failed()) return {};
   const auto axes = spatial_axes(node.builder.shape(x).size());
-  return set_power_sum(node, x, [&](TensorId powers) -> Result<TensorId> {
-    return reduce_over(node, ReduceFunction::kSum, powers, axes);
+  return set_power_sum(node, x, [&](graph::TensorId powers) -> Result<graph::TensorId> {
+    return reduce_over(node, graph::ReduceFunction::kSum, powers, axes);
   });
 }
 
-Status convert_global_pool(Node& node, OpKind kind) {
-  SLUICE_ASSIGN(const TensorId given, node.tensor(0));
+Status convert_global_pool(Node& node, graph::OpKind kind) {
+  SLUICE_ASSIGN(const graph::TensorId given, node.tensor(0));
   SLUICE_ASSIGN(Image image, image_of(node));
   if (image.dimensions() == 3) {
-    const auto function = kind == OpKind::kAvgPool ? ReduceFunction::kMean : ReduceFunction::kMaximum;
+    const auto function =
+        kind == graph::OpKind::kAvgPool ? graph::ReduceFunction::kMean : graph::ReduceFunction::kMaximum;
     node.set(reduce_over(node, function, given, spatial_axes(5)));
     return {};
   }
   if (!image.flat) image.x = given;
-  const Shape& shape = node.builder.shape(image.x);
-  Window window;
+  const graph::Shape& shape = node.builder.shape(image.x);
+  graph::Window window;
   window.kernel_h = shape[2];
   window.kernel_w = shape[3];
-  SLUICE_ASSIGN(const TensorId y, pool(node, kind, image.x, window));
+  SLUICE_ASSIGN(const graph::TensorId y, pool(node, kind, image.x, window));
   node.set(like_image(node, image, y));
   return {};
 }
 
-Status convert_global_average_pool(Node& node) { return convert_global_pool(node, OpKind::kAvgPool); }
-Status convert_global_max_pool(Node& node) { return convert_global_pool(node, OpKind::kMaxPool); }
+Status convert_global_average_pool(Node& node) { return convert_global_pool(node, graph::OpKind::kAvgPool); }
+Status convert_global_max_pool(Node& node) { return convert_global_pool(node, graph::OpKind::kMaxPool); }
 
 }  // namespace
 
@@ -289,4 +296,4 @@ void add_pooling_converters(ConverterTable& table) {
   table["GlobalLpPool"] = convert_global_power_pool;
 }
 
-}  // namespace sluice
+}  // namespace sluice::onnx

@@ -8,7 +8,7 @@
 #include "sluice/onnx/convert/converters.hpp"
 #include "sluice/onnx/convert/tensor_ops.hpp"
 
-namespace sluice {
+namespace sluice::onnx {
 namespace {
 
 constexpr double kLargestRegion = 1 << 20;  // of places in a roi, in extents
@@ -63,7 +63,7 @@ double weight_at(const ResizeMode& mode, double distance) {
 }
 
 // Of inputs beyond the ends, the last one stands there instead, or nothing. Where a filter shrinks, it is as much wider.
-void add_filter(const ResizeMode& mode, const ResizedAxis& axis, double place, SparseMatrix& matrix) {
+void add_filter(const ResizeMode& mode, const ResizedAxis& axis, double place, graph::SparseMatrix& matrix) {
   const double widened = mode.antialias ? std::max(1 / axis.scale, 1.0) : 1.0;
   const double reach = (mode.mode == "linear" ? 1 : 2) * widened;
   const auto first = static_cast<std::int64_t>(std::ceil(place - reach));
@@ -84,8 +84,8 @@ bool is_beyond(const ResizeMode& mode, const ResizedAxis& axis, double place) {
   return mode.transformation == "tf_crop_and_resize" && (place < 0 || place > static_cast<double>(axis.from - 1));
 }
 
-SparseMatrix matrix_of(const ResizeMode& mode, const ResizedAxis& axis) {
-  SparseMatrix matrix;
+graph::SparseMatrix matrix_of(const ResizeMode& mode, const ResizedAxis& axis) {
+  graph::SparseMatrix matrix;
   matrix.columns = axis.from;
   for (std::int64_t output = 0; output < axis.to; ++output) {
     const double place = place_in(mode, axis, output);
@@ -180,7 +180,7 @@ Status keep_proportions(Node& node, const std::string& policy, std::vector<Resiz
   return {};
 }
 
-Result<std::vector<ResizedAxis>> resized_axes(Node& node, const Shape& x, const ResizeInputs& given) {
+Result<std::vector<ResizedAxis>> resized_axes(Node& node, const graph::Shape& x, const ResizeInputs& given) {
   std::vector<ResizedAxis> axes(x.size());
   std::vector<std::size_t> which;
   if (const auto stated = node.attributes.integers("axes")) {
@@ -212,9 +212,9 @@ Result<std::vector<ResizedAxis>> resized_axes(Node& node, const Shape& x, const 
 }
 
 // The extrapolation value wherever an axis looks beyond its ends.
-Result<TensorId> with_extrapolation(Node& node, TensorId y, const ResizeMode& mode,
-                                    const std::vector<ResizedAxis>& axes) {
-  const Shape shape = node.builder.shape(y);
+Result<graph::TensorId> with_extrapolation(Node& node, graph::TensorId y, const ResizeMode& mode,
+                                           const std::vector<ResizedAxis>& axes) {
+  const graph::Shape shape = node.builder.shape(y);
   if (!checked_count(shape, kMostArrayElements)) return node.error("extrapolates a very large tensor");
   HostArray added = filled(shape, 0.0F);
   const std::vector<std::int64_t> strides = strides_of(shape);
@@ -225,14 +225,14 @@ Result<TensorId> with_extrapolation(Node& node, TensorId y, const ResizeMode& mo
       }
     }
   }
-  SLUICE_ASSIGN(const TensorId around, constant(node, std::move(added), ".extrapolated"));
-  return combine(node, BinaryFunction::kAdd, y, around);
+  SLUICE_ASSIGN(const graph::TensorId around, constant(node, std::move(added), ".extrapolated"));
+  return combine(node, graph::BinaryFunction::kAdd, y, around);
 }
 
 Status convert_resize(Node& node) {
-  SLUICE_ASSIGN(TensorId y, node.tensor(0));
+  SLUICE_ASSIGN(graph::TensorId y, node.tensor(0));
   if (node.builder.failed()) return {};
-  const Shape x = node.builder.shape(y);
+  const graph::Shape x = node.builder.shape(y);
   SLUICE_ASSIGN(const ResizeMode mode, mode_of(node));
   SLUICE_ASSIGN(const ResizeInputs given, resize_inputs(node));
   SLUICE_ASSIGN(const std::vector<ResizedAxis> axes, resized_axes(node, x, given));
@@ -259,4 +259,4 @@ void add_resize_converters(ConverterTable& table) {
   table["Upsample"] = convert_resize;
 }
 
-}  // namespace sluice
+}  // namespace sluice::onnx

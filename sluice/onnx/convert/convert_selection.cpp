@@ -8,37 +8,38 @@
 #include "sluice/onnx/convert/converters.hpp"
 #include "sluice/onnx/convert/tensor_ops.hpp"
 
-namespace sluice {
+namespace sluice::onnx {
 namespace {
 
 using Kind = Value::Kind;
 
 Status convert_concat(Node& node) {
-  SLUICE_ASSIGN(const Shape first, node.shape(0));
+  SLUICE_ASSIGN(const graph::Shape first, node.shape(0));
   SLUICE_ASSIGN(const std::int64_t axis, positive_axis(node.attributes.integer("axis", 0), first.size()));
   std::vector<Weights> weights;
   for (int i = 0; i < node.inputs(); ++i) {
-    SLUICE_ASSIGN(Shape shape, node.shape(i));
+    SLUICE_ASSIGN(graph::Shape shape, node.shape(i));
     if (shape.size() == first.size()) shape[as_index(axis)] = first[as_index(axis)];
-    if (shape != first) return node.error(fmt::format("joins {} and another shape as input {}", to_string(first), i));
+    if (shape != first)
+      return node.error(fmt::format("joins {} and another shape as input {}", graph::to_string(first), i));
     if (node.is_weights(i)) weights.push_back(node.value(i).weights);
   }
   if (weights.size() == static_cast<std::size_t>(node.inputs())) {
     node.set(weights_value(joined_weights(weights, axis)));
     return {};
   }
-  std::vector<TensorId> parts;
+  std::vector<graph::TensorId> parts;
   for (int i = 0; i < node.inputs(); ++i) {
-    SLUICE_ASSIGN(const TensorId part, node.tensor(i));
+    SLUICE_ASSIGN(const graph::TensorId part, node.tensor(i));
     parts.push_back(part);
   }
-  Attributes attributes;
+  graph::Attributes attributes;
   attributes.axis = axis;
   if (parts.size() == 1) {
     node.set(parts.front());
     return {};
   }
-  SLUICE_ASSIGN(const TensorId joined, node.add(OpKind::kConcat, attributes, parts));
+  SLUICE_ASSIGN(const graph::TensorId joined, node.add(graph::OpKind::kConcat, attributes, parts));
   node.set(joined);
   return {};
 }
@@ -51,7 +52,7 @@ Status set_part(Node& node, const Value& x, std::int64_t axis, std::int64_t begi
     node.set(weights_value(sliced_weights(x.weights, axis, begin, end)), output);
     return {};
   }
-  SLUICE_ASSIGN(const TensorId tensor, node.conversion.tensor(x, node.name()));
+  SLUICE_ASSIGN(const graph::TensorId tensor, node.conversion.tensor(x, node.name()));
   const bool whole = begin == 0 && end == node.builder.shape(tensor)[as_index(axis)];
   node.set(whole ? tensor : node.builder.slice(tensor, axis, begin, end), output);
   return {};
@@ -107,7 +108,7 @@ std::vector<std::int64_t> places_of(std::int64_t start, std::int64_t end, std::i
 }
 
 Status convert_slice(Node& node) {
-  SLUICE_ASSIGN(const Shape shape, node.shape(0));
+  SLUICE_ASSIGN(const graph::Shape shape, node.shape(0));
   SLUICE_ASSIGN(const SliceBounds bounds, slice_bounds(node, shape.size()));
   Value x = node.value(0);
   for (std::size_t i = 0; i < bounds.starts.size(); ++i) {
@@ -130,8 +131,8 @@ Status convert_slice(Node& node) {
       return node.error(
           fmt::format("takes nothing: {} to {} of {}", bounds.starts[i], bounds.ends[i], shape[as_index(axis)]));
     }
-    SLUICE_ASSIGN(const TensorId tensor, node.conversion.tensor(x, node.name()));
-    SLUICE_ASSIGN(const TensorId taken, take_along(node, tensor, axis, places));
+    SLUICE_ASSIGN(const graph::TensorId tensor, node.conversion.tensor(x, node.name()));
+    SLUICE_ASSIGN(const graph::TensorId taken, take_along(node, tensor, axis, places));
     node.set(taken);
     x = node.conversion.value(node.proto.output(0));
     if (node.builder.failed()) return {};
@@ -148,7 +149,7 @@ std::vector<std::int64_t> equal_parts(std::int64_t extent, std::int64_t parts) {
 }
 
 Status convert_split(Node& node) {
-  SLUICE_ASSIGN(const Shape shape, node.shape(0));
+  SLUICE_ASSIGN(const graph::Shape shape, node.shape(0));
   SLUICE_ASSIGN(const std::int64_t axis, positive_axis(node.attributes.integer("axis", 0), shape.size()));
   std::vector<std::int64_t> sizes = node.attributes.integers("split").value_or(std::vector<std::int64_t>{});
   if (node.has(1)) {
@@ -178,4 +179,4 @@ void add_selection_converters(ConverterTable& table) {
   table["Split"] = convert_split;
 }
 
-}  // namespace sluice
+}  // namespace sluice::onnx

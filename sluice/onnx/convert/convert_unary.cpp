@@ -8,39 +8,39 @@
 #include "sluice/onnx/convert/tensor_ops.hpp"
 #include "sluice/onnx/model/element_type.hpp"
 
-namespace sluice {
+namespace sluice::onnx {
 namespace {
 
-template <UnaryFunction Function>
+template <graph::UnaryFunction Function>
 Status convert_plain(Node& node) {
-  SLUICE_ASSIGN(const TensorId x, node.tensor(0));
+  SLUICE_ASSIGN(const graph::TensorId x, node.tensor(0));
   node.set(node.builder.unary(x, Function));
   return {};
 }
 
 Status convert_relu(Node& node) {
-  SLUICE_ASSIGN(const TensorId x, node.tensor(0));
+  SLUICE_ASSIGN(const graph::TensorId x, node.tensor(0));
   node.set(node.builder.relu(x));
   return {};
 }
 
 Status convert_leaky_relu(Node& node) {
-  SLUICE_ASSIGN(const TensorId x, node.tensor(0));
-  node.set(node.builder.unary(x, UnaryFunction::kLeakyRelu, node.attributes.real("alpha", 0.01F)));
+  SLUICE_ASSIGN(const graph::TensorId x, node.tensor(0));
+  node.set(node.builder.unary(x, graph::UnaryFunction::kLeakyRelu, node.attributes.real("alpha", 0.01F)));
   return {};
 }
 
 Status convert_elu(Node& node) {
-  SLUICE_ASSIGN(const TensorId x, node.tensor(0));
-  node.set(node.builder.unary(x, UnaryFunction::kElu, node.attributes.real("alpha", 1)));
+  SLUICE_ASSIGN(const graph::TensorId x, node.tensor(0));
+  node.set(node.builder.unary(x, graph::UnaryFunction::kElu, node.attributes.real("alpha", 1)));
   return {};
 }
 
 Status convert_hard_sigmoid(Node& node) {
-  SLUICE_ASSIGN(const TensorId x, node.tensor(0));
+  SLUICE_ASSIGN(const graph::TensorId x, node.tensor(0));
   const float alpha = node.attributes.real("alpha", 0.2F);
   const float beta = node.attributes.real("beta", 0.5F);
-  node.set(node.builder.unary(x, UnaryFunction::kHardSigmoid, alpha, beta));
+  node.set(node.builder.unary(x, graph::UnaryFunction::kHardSigmoid, alpha, beta));
   return {};
 }
 
@@ -53,22 +53,22 @@ Result<float> clip_limit(Node& node, int input, const char* attribute, float oth
 }
 
 Status convert_clip(Node& node) {
-  SLUICE_ASSIGN(const TensorId x, node.tensor(0));
+  SLUICE_ASSIGN(const graph::TensorId x, node.tensor(0));
   SLUICE_ASSIGN(const float low, clip_limit(node, 1, "min", std::numeric_limits<float>::lowest()));
   SLUICE_ASSIGN(const float high, clip_limit(node, 2, "max", std::numeric_limits<float>::max()));
-  node.set(node.builder.unary(x, UnaryFunction::kClip, low, high));
+  node.set(node.builder.unary(x, graph::UnaryFunction::kClip, low, high));
   return {};
 }
 
 Status convert_negate(Node& node) {
-  SLUICE_ASSIGN(const TensorId x, node.tensor(0));
-  node.set(node.builder.unary(x, UnaryFunction::kLinear, -1, 0));
+  SLUICE_ASSIGN(const graph::TensorId x, node.tensor(0));
+  node.set(node.builder.unary(x, graph::UnaryFunction::kLinear, -1, 0));
   return {};
 }
 
 Status convert_reciprocal(Node& node) {
-  SLUICE_ASSIGN(const TensorId x, node.tensor(0));
-  node.set(node.builder.unary(x, UnaryFunction::kPower, -1));
+  SLUICE_ASSIGN(const graph::TensorId x, node.tensor(0));
+  node.set(node.builder.unary(x, graph::UnaryFunction::kPower, -1));
   return {};
 }
 
@@ -79,22 +79,22 @@ Status convert_identity(Node& node) {
 
 // 1 where x is not 0.
 Status set_truth(Node& node) {
-  SLUICE_ASSIGN(const TensorId x, node.tensor(0));
-  SLUICE_ASSIGN(const TensorId zero, constant(node, filled(Shape{1}, 0.0F), ".zero"));
-  SLUICE_ASSIGN(const TensorId is_zero, combine(node, BinaryFunction::kEqual, x, zero));
+  SLUICE_ASSIGN(const graph::TensorId x, node.tensor(0));
+  SLUICE_ASSIGN(const graph::TensorId zero, constant(node, filled(graph::Shape{1}, 0.0F), ".zero"));
+  SLUICE_ASSIGN(const graph::TensorId is_zero, combine(node, graph::BinaryFunction::kEqual, x, zero));
   node.set_integral(affine(node, is_zero, -1, 1));
   return {};
 }
 
 // Everything is computed in single precision; integers and booleans are numbers of it, too.
 Status set_cast(Node& node, std::int64_t to) {
-  if (to == onnx::TensorProto::STRING) return node.error("casts to text");
+  if (to == ::onnx::TensorProto::STRING) return node.error("casts to text");
   if (!is_floating_type(to) && !is_whole_type(to)) return node.error(fmt::format("casts to the type {}", to));
-  if (to == onnx::TensorProto::BOOL) return set_truth(node);
+  if (to == ::onnx::TensorProto::BOOL) return set_truth(node);
   Value x = node.value(0);
-  const bool ids = x.kind == Value::Kind::kTensor && node.builder.tensor(x.tensor).dtype == DType::kI32;
+  const bool ids = x.kind == Value::Kind::kTensor && node.builder.tensor(x.tensor).dtype == graph::DType::kI32;
   if (is_floating_type(to) && ids) {
-    SLUICE_ASSIGN(const TensorId numbers, node.tensor(0));
+    SLUICE_ASSIGN(const graph::TensorId numbers, node.tensor(0));
     node.set(numbers);
   } else if (is_floating_type(to)) {
     x.integral = false;
@@ -102,8 +102,8 @@ Status set_cast(Node& node, std::int64_t to) {
   } else if (ids || x.integral) {
     node.set(x);
   } else {
-    SLUICE_ASSIGN(const TensorId numbers, node.tensor(0));
-    SLUICE_ASSIGN(const TensorId whole, truncate(node, numbers));
+    SLUICE_ASSIGN(const graph::TensorId numbers, node.tensor(0));
+    SLUICE_ASSIGN(const graph::TensorId whole, truncate(node, numbers));
     node.set_integral(whole);
   }
   return {};
@@ -116,7 +116,7 @@ Status convert_cast(Node& node) {
 
 Status convert_cast_like(Node& node) {
   node.attributes.ignore("saturate");
-  if (!node.is_integral(1)) return set_cast(node, onnx::TensorProto::FLOAT);
+  if (!node.is_integral(1)) return set_cast(node, ::onnx::TensorProto::FLOAT);
   if (!node.is_integral(0)) return node.error("casts numbers like integers or booleans");
   node.set(node.value(0));
   return {};
@@ -135,17 +135,17 @@ void add_unary_converters(ConverterTable& table) {
   table["Identity"] = convert_identity;
   table["Cast"] = {convert_cast, "between numbers and booleans; all are computed in single precision"};
   table["CastLike"] = convert_cast_like;
-  table["Sigmoid"] = convert_plain<UnaryFunction::kSigmoid>;
-  table["Tanh"] = convert_plain<UnaryFunction::kTanh>;
-  table["HardSwish"] = convert_plain<UnaryFunction::kHardSwish>;
-  table["Erf"] = convert_plain<UnaryFunction::kErf>;
-  table["Exp"] = convert_plain<UnaryFunction::kExp>;
-  table["Log"] = convert_plain<UnaryFunction::kLog>;
-  table["Sqrt"] = convert_plain<UnaryFunction::kSqrt>;
-  table["Abs"] = convert_plain<UnaryFunction::kAbs>;
-  table["sluice.Silu"] = convert_plain<UnaryFunction::kSilu>;
-  table["sluice.Gelu"] = convert_plain<UnaryFunction::kGelu>;
-  table["sluice.GeluTanh"] = convert_plain<UnaryFunction::kGeluTanh>;
+  table["Sigmoid"] = convert_plain<graph::UnaryFunction::kSigmoid>;
+  table["Tanh"] = convert_plain<graph::UnaryFunction::kTanh>;
+  table["HardSwish"] = convert_plain<graph::UnaryFunction::kHardSwish>;
+  table["Erf"] = convert_plain<graph::UnaryFunction::kErf>;
+  table["Exp"] = convert_plain<graph::UnaryFunction::kExp>;
+  table["Log"] = convert_plain<graph::UnaryFunction::kLog>;
+  table["Sqrt"] = convert_plain<graph::UnaryFunction::kSqrt>;
+  table["Abs"] = convert_plain<graph::UnaryFunction::kAbs>;
+  table["sluice.Silu"] = convert_plain<graph::UnaryFunction::kSilu>;
+  table["sluice.Gelu"] = convert_plain<graph::UnaryFunction::kGelu>;
+  table["sluice.GeluTanh"] = convert_plain<graph::UnaryFunction::kGeluTanh>;
 }
 
-}  // namespace sluice
+}  // namespace sluice::onnx

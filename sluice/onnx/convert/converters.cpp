@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace sluice {
+namespace sluice::onnx {
 
 std::span<const ConverterFamily> converter_families() {
   static constexpr auto kFamilies = std::to_array<ConverterFamily>({
@@ -40,4 +40,4 @@ Converter find_converter(const std::string& op_type) {
   return found == table.end() ? nullptr : found->second.convert;
 }
 
-}  // namespace sluice
+}  // namespace sluice::onnx

@@ -11,7 +11,7 @@
 
 #include "sluice/onnx/convert/conversion.hpp"
 
-namespace sluice {
+namespace sluice::onnx {
 
 using Converter = Status (*)(Node& node);
 
@@ -66,4 +66,4 @@ Result<std::optional<std::vector<HostArray>>> fold_node(Node& node);
 bool is_folded(const std::string& op_type);
 std::vector<std::string> folded_ops();
 
-}  // namespace sluice
+}  // namespace sluice::onnx

@@ -10,26 +10,26 @@
 #include "sluice/onnx/convert/converters.hpp"
 #include "sluice/onnx/model/element_type.hpp"
 
-namespace sluice {
+namespace sluice::onnx {
 namespace {
 
 using Arrays = std::vector<HostArray>;
 using Fold = Result<HostArray> (*)(Node& node, const Arrays& inputs);
 
 Result<HostArray> fold_constant(Node& node, const Arrays& /*inputs*/) {
-  if (const onnx::TensorProto* tensor = node.attributes.tensor("value")) {
+  if (const ::onnx::TensorProto* tensor = node.attributes.tensor("value")) {
     SLUICE_ASSIGN(const TensorSource source, check_tensor(*tensor, node.conversion.folder));
     return read_array(source);
   }
   if (node.attributes.has("value_float")) return scalar(node.attributes.real("value_float", 0));
-  if (node.attributes.has("value_int")) return filled(Shape{}, node.attributes.integer("value_int", 0));
+  if (node.attributes.has("value_int")) return filled(graph::Shape{}, node.attributes.integer("value_int", 0));
   if (const auto values = node.attributes.integers("value_ints")) return integers(*values);
   return node.error("needs a value that is a tensor, a number or a list of integers");
 }
 
 Result<HostArray> fold_constant_of_shape(Node& node, const Arrays& inputs) {
   HostArray each = scalar(0);
-  if (const onnx::TensorProto* tensor = node.attributes.tensor("value")) {
+  if (const ::onnx::TensorProto* tensor = node.attributes.tensor("value")) {
     SLUICE_ASSIGN(const TensorSource source, check_tensor(*tensor, node.conversion.folder));
     SLUICE_ASSIGN(each, read_array(source));
   }
@@ -61,7 +61,7 @@ Result<HostArray> fold_range(Node& node, const Arrays& inputs) {
 
 Result<HostArray> fold_cast(Node& node, const Arrays& inputs) {
   const std::int64_t to = node.attributes.integer("to", 0);
-  const bool boolean = to == onnx::TensorProto::BOOL;
+  const bool boolean = to == ::onnx::TensorProto::BOOL;
   const bool real = is_floating_type(to);
   node.attributes.ignore("saturate");  // of 8-bit floating-point types
   if (!real && !is_whole_type(to)) return node.error(fmt::format("casts to the type {}", to));
@@ -91,10 +91,11 @@ Result<HostArray> fold_concat(Node& node, const Arrays& inputs) {
   return joined(inputs, axis);
 }
 
-Result<HostArray> reshaped(const HostArray& x, Shape shape) {
+Result<HostArray> reshaped(const HostArray& x, graph::Shape shape) {
   HostArray result = x;
   if (checked_count(shape, kMostArrayElements) != x.count()) {
-    return Error{ErrorCode::kBadInput, fmt::format("cannot read {} as {}", to_string(x.shape), to_string(shape))};
+    return Error{ErrorCode::kBadInput,
+                 fmt::format("cannot read {} as {}", graph::to_string(x.shape), graph::to_string(shape))};
   }
   result.shape = std::move(shape);
   return result;
@@ -102,7 +103,7 @@ Result<HostArray> reshaped(const HostArray& x, Shape shape) {
 
 Result<HostArray> fold_reshape(Node& node, const Arrays& inputs) {
   node.attributes.ignore("allowzero");
-  Shape shape = inputs[1].ints;
+  graph::Shape shape = inputs[1].ints;
   std::int64_t open = -1;
   std::int64_t known = 1;
   for (std::size_t d = 0; d < shape.size(); ++d) {
@@ -127,7 +128,7 @@ Result<HostArray> fold_unsqueeze(Node& node, const Arrays& inputs) {
     SLUICE_ASSIGN(const std::int64_t axis, positive_axis(stated, rank));
     if (!added.insert(axis).second) return node.error(fmt::format("adds axis {} twice", axis));
   }
-  Shape shape;
+  graph::Shape shape;
   auto next = inputs[0].shape.begin();
   for (std::size_t d = 0; d < rank; ++d) shape.push_back(added.contains(static_cast<std::int64_t>(d)) ? 1 : *next++);
   return reshaped(inputs[0], std::move(shape));
@@ -135,13 +136,13 @@ Result<HostArray> fold_unsqueeze(Node& node, const Arrays& inputs) {
 
 Result<HostArray> fold_squeeze(Node& node, const Arrays& inputs) {
   SLUICE_ASSIGN(const std::vector<std::int64_t> axes, axes_of(node, inputs));
-  const Shape& x = inputs[0].shape;
+  const graph::Shape& x = inputs[0].shape;
   std::set<std::int64_t> dropped;
   for (const std::int64_t stated : axes) {
     SLUICE_ASSIGN(const std::int64_t axis, positive_axis(stated, x.size()));
     dropped.insert(axis);
   }
-  Shape shape;
+  graph::Shape shape;
   for (std::size_t d = 0; d < x.size(); ++d) {
     const bool drop = axes.empty() ? x[d] == 1 : dropped.contains(static_cast<std::int64_t>(d));
     if (!drop) shape.push_back(x[d]);
@@ -251,8 +252,9 @@ std::vector<std::string> folded_ops() {
 Result<std::optional<std::vector<HostArray>>> fold_node(Node& node) {
   using Folded = std::optional<std::vector<HostArray>>;
   if (node.proto.op_type() == "Shape" || node.proto.op_type() == "Size") {
-    SLUICE_ASSIGN(Shape shape, node.shape(0));
-    HostArray result = node.proto.op_type() == "Size" ? filled(Shape{}, element_count(shape)) : integers(shape);
+    SLUICE_ASSIGN(graph::Shape shape, node.shape(0));
+    HostArray result =
+        node.proto.op_type() == "Size" ? filled(graph::Shape{}, graph::element_count(shape)) : integers(shape);
     if (node.attributes.has("start") || node.attributes.has("end")) {
       const std::int64_t start = node.attributes.integer("start", 0);
       const std::int64_t end = node.attributes.integer("end", std::numeric_limits<std::int64_t>::max());
@@ -262,7 +264,7 @@ Result<std::optional<std::vector<HostArray>>> fold_node(Node& node) {
     return Folded({std::move(result)});
   }
   if (node.proto.op_type() == "EyeLike") {
-    SLUICE_ASSIGN(const Shape shape, node.shape(0));
+    SLUICE_ASSIGN(const graph::Shape shape, node.shape(0));
     node.attributes.ignore("dtype");
     SLUICE_ASSIGN(HostArray unit, unit_matrix(shape, node.attributes.integer("k", 0)));
     return Folded({std::move(unit)});
@@ -288,4 +290,4 @@ Result<std::optional<std::vector<HostArray>>> fold_node(Node& node) {
   return Folded({std::move(result)});
 }
 
-}  // namespace sluice
+}  // namespace sluice::onnx

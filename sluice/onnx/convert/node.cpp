@@ -3,7 +3,7 @@
 #include "sluice/graph/shapes/shape_rules.hpp"
 #include "sluice/onnx/convert/conversion.hpp"
 
-namespace sluice {
+namespace sluice::onnx {
 namespace {
 
 constexpr std::int64_t kMostComputedWeights = 1 << 16;
@@ -29,13 +29,13 @@ bool Node::is_constant(int input) {
   return !trained && checked_count(it.weights->shape).value_or(kMostElements) <= kMostComputedWeights;
 }
 
-Result<Shape> Node::shape(int input) {
-  const std::optional<Shape> known = conversion.shape(value(input));
+Result<graph::Shape> Node::shape(int input) {
+  const std::optional<graph::Shape> known = conversion.shape(value(input));
   if (!known) return error(fmt::format("needs input {}", input));
   return *known;
 }
 
-Result<TensorId> Node::tensor(int input) {
+Result<graph::TensorId> Node::tensor(int input) {
   if (!has(input)) return error(fmt::format("needs input {}", input));
   return conversion.tensor(value(input), proto.input(input));
 }
@@ -71,7 +71,7 @@ Result<Weights> Node::weights(int input, std::size_t rank) {
   }
   if (result->shape.size() != rank || checked_count(result->shape).value_or(0) == 0) {
     return error(fmt::format("needs weights of {} dimensions as input {}, but '{}' is {}", rank, input,
-                             proto.input(input), to_string(result->shape)));
+                             proto.input(input), graph::to_string(result->shape)));
   }
   return result;
 }
@@ -82,20 +82,21 @@ void Node::set(Value value, int output) {
   for (const std::string& name : result_names_) conversion.set(name, value);
 }
 
-Result<TensorId> Node::add(OpKind kind, const Attributes& wanted, const std::vector<TensorId>& inputs) {
-  if (builder.failed()) return TensorId{-1};  // the walk reports it
-  std::vector<Shape> shapes;
-  for (const TensorId input : inputs) shapes.push_back(builder.shape(input));
-  SLUICE_ASSIGN(const std::vector<Shape> results, infer_shapes(kind, wanted, shapes));
-  for (const Shape& result : results) {
+Result<graph::TensorId> Node::add(graph::OpKind kind, const graph::Attributes& wanted,
+                                  const std::vector<graph::TensorId>& inputs) {
+  if (builder.failed()) return graph::TensorId{-1};  // the walk reports it
+  std::vector<graph::Shape> shapes;
+  for (const graph::TensorId input : inputs) shapes.push_back(builder.shape(input));
+  SLUICE_ASSIGN(const std::vector<graph::Shape> results, graph::infer_shapes(kind, wanted, shapes));
+  for (const graph::Shape& result : results) {
     if (checked_count(result).value_or(0) == 0) {
-      return error(fmt::format("would make a tensor {}, which is larger than any machine", to_string(result)));
+      return error(fmt::format("would make a tensor {}, which is larger than any machine", graph::to_string(result)));
     }
   }
   return builder.add(kind, wanted, inputs);
 }
 
-void Node::set_integral(TensorId tensor, int output) {
+void Node::set_integral(graph::TensorId tensor, int output) {
   Value value = tensor_value(tensor);
   value.integral = true;
   set(value, output);
@@ -106,24 +107,24 @@ bool Node::is_integral(int input) {
   return it.kind == Value::Kind::kArray ? it.array->is_integer : it.integral;
 }
 
-const onnx::NodeProto* Node::only_reader(const std::string& op_type) const {
+const ::onnx::NodeProto* Node::only_reader(const std::string& op_type) const {
   const std::string& last = result_names_.empty() ? proto.output(0) : result_names_.back();
-  const onnx::NodeProto* reader = conversion.network.only_reader(last);
+  const ::onnx::NodeProto* reader = conversion.network.only_reader(last);
   return reader != nullptr && reader->op_type() == op_type && reader->output_size() > 0 ? reader : nullptr;
 }
 
-void Node::absorb_reader(const onnx::NodeProto& reader) {
+void Node::absorb_reader(const ::onnx::NodeProto& reader) {
   conversion.absorb(reader);
   result_names_.push_back(reader.output(0));
 }
 
-Activation Node::absorb_activation() {
-  if (const onnx::NodeProto* relu = only_reader("Relu")) {
+graph::Activation Node::absorb_activation() {
+  if (const ::onnx::NodeProto* relu = only_reader("Relu")) {
     absorb_reader(*relu);
-    return Activation::kRelu;
+    return graph::Activation::kRelu;
   }
-  const onnx::NodeProto* clip = only_reader("Clip");
-  if (clip == nullptr) return Activation::kNone;
+  const ::onnx::NodeProto* clip = only_reader("Clip");
+  if (clip == nullptr) return graph::Activation::kNone;
   std::optional<float> low, high;
   if (clip->input_size() == 3) {
     low = conversion.network.number(clip->input(1), conversion.initializers);
@@ -134,9 +135,9 @@ Activation Node::absorb_activation() {
     low = limits.real("min", -1);
     high = limits.real("max", -1);
   }
-  if (low != 0.0F || high != 6.0F) return Activation::kNone;
+  if (low != 0.0F || high != 6.0F) return graph::Activation::kNone;
   absorb_reader(*clip);
-  return Activation::kRelu6;
+  return graph::Activation::kRelu6;
 }
 
-}  // namespace sluice
+}  // namespace sluice::onnx

@@ -7,7 +7,7 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/onnx/convert/tensor_ops.hpp"
 
-namespace sluice {
+namespace sluice::onnx {
 namespace {
 
 constexpr std::int64_t kMostSteps = 1 << 14;
@@ -15,32 +15,32 @@ constexpr std::int64_t kMostSteps = 1 << 14;
 std::vector<std::string> stated_activations(Node& node) {
   node.attributes.ignore("activations");
   std::vector<std::string> names;
-  for (const onnx::AttributeProto& attribute : node.proto.attribute()) {
+  for (const ::onnx::AttributeProto& attribute : node.proto.attribute()) {
     if (attribute.name() == "activations") names.assign(attribute.strings().begin(), attribute.strings().end());
   }
   return names;
 }
 
 // Part `direction` of a state [directions, B, H], or [B, directions, H]; -1 where there is none or it is zero.
-Result<TensorId> state_of(Node& node, int input, const Recurrence& recurrence, std::size_t direction,
-                          std::size_t directions, std::int64_t hidden) {
-  if (!node.has(input)) return TensorId{-1};
+Result<graph::TensorId> state_of(Node& node, int input, const Recurrence& recurrence, std::size_t direction,
+                                 std::size_t directions, std::int64_t hidden) {
+  if (!node.has(input)) return graph::TensorId{-1};
   if (node.is_constant(input)) {
     SLUICE_ASSIGN(const HostArray given, node.array(input));
     const auto zero = [](float value) { return value == 0; };
-    if (!given.is_integer && std::all_of(given.floats.begin(), given.floats.end(), zero)) return TensorId{-1};
+    if (!given.is_integer && std::all_of(given.floats.begin(), given.floats.end(), zero)) return graph::TensorId{-1};
   }
-  SLUICE_ASSIGN(const TensorId all, node.tensor(input));
+  SLUICE_ASSIGN(const graph::TensorId all, node.tensor(input));
   if (node.builder.failed()) return all;
   const auto count = static_cast<std::int64_t>(directions);
   const std::int64_t axis = recurrence.batch_first ? 1 : 0;
-  const Shape wanted =
-      recurrence.batch_first ? Shape{recurrence.batch, count, hidden} : Shape{count, recurrence.batch, hidden};
-  if (element_count(node.builder.shape(all)) != element_count(wanted)) {
-    return node.error(fmt::format("has a state {}", to_string(node.builder.shape(all))));
+  const graph::Shape wanted = recurrence.batch_first ? graph::Shape{recurrence.batch, count, hidden}
+                                                     : graph::Shape{count, recurrence.batch, hidden};
+  if (graph::element_count(node.builder.shape(all)) != graph::element_count(wanted)) {
+    return node.error(fmt::format("has a state {}", graph::to_string(node.builder.shape(all))));
   }
   const auto which = static_cast<std::int64_t>(direction);
-  SLUICE_ASSIGN(const TensorId own, take_along(node, reshape_to(node, all, wanted), axis, {which}));
+  SLUICE_ASSIGN(const graph::TensorId own, take_along(node, reshape_to(node, all, wanted), axis, {which}));
   return reshape_to(node, own, {recurrence.batch, hidden});
 }
 
@@ -50,14 +50,14 @@ Result<Direction> read_direction(Node& node, const Recurrence& recurrence, std::
   SLUICE_ASSIGN(const Weights r, node.weights(2, 3));
   const std::int64_t hidden = r->shape[2];
   const auto directions = static_cast<std::int64_t>(count);
-  if (w->shape != Shape{directions, gates * hidden, features} ||
-      r->shape != Shape{directions, gates * hidden, hidden}) {
-    return node.error(
-        fmt::format("has weights {} and {} for {} features", to_string(w->shape), to_string(r->shape), features));
+  if (w->shape != graph::Shape{directions, gates * hidden, features} ||
+      r->shape != graph::Shape{directions, gates * hidden, hidden}) {
+    return node.error(fmt::format("has weights {} and {} for {} features", graph::to_string(w->shape),
+                                  graph::to_string(r->shape), features));
   }
   if (node.attributes.integer("hidden_size", hidden) != hidden) return node.error("has another hidden_size than R");
   const auto which = static_cast<std::int64_t>(index);
-  const auto part = [&](const Weights& whole, Shape shape) {
+  const auto part = [&](const Weights& whole, graph::Shape shape) {
     return reshaped_weights(count == 1 ? whole : sliced_weights(whole, 0, which, which + 1), std::move(shape));
   };
   Direction direction;
@@ -67,8 +67,8 @@ Result<Direction> read_direction(Node& node, const Recurrence& recurrence, std::
   direction.name = index == 0 ? node.name() : node.name() + ".reverse";
   if (node.has(3)) {
     SLUICE_ASSIGN(const Weights b, node.weights(3, 2));
-    if (b->shape != Shape{directions, 2 * gates * hidden}) {
-      return node.error(fmt::format("has a bias {}", to_string(b->shape)));
+    if (b->shape != graph::Shape{directions, 2 * gates * hidden}) {
+      return node.error(fmt::format("has a bias {}", graph::to_string(b->shape)));
     }
     direction.bias = part(b, {2 * gates * hidden});
   }
@@ -102,10 +102,11 @@ Result<Recurrence> read_recurrence(Node& node, std::int64_t gates, const std::ve
   if (node.builder.failed()) return node.error("follows an op that failed");
   recurrence.batch_first = node.attributes.integer("layout", 0) != 0;
   if (node.builder.shape(recurrence.x).size() != 3) {
-    return node.error(fmt::format("needs x of three dimensions, got {}", to_string(node.builder.shape(recurrence.x))));
+    return node.error(
+        fmt::format("needs x of three dimensions, got {}", graph::to_string(node.builder.shape(recurrence.x))));
   }
   if (recurrence.batch_first) recurrence.x = transpose_to(node, recurrence.x, {1, 0, 2});
-  const Shape shape = node.builder.shape(recurrence.x);
+  const graph::Shape shape = node.builder.shape(recurrence.x);
   recurrence.steps = shape[0];
   recurrence.batch = shape[1];
   if (recurrence.steps > kMostSteps) {
@@ -130,43 +131,44 @@ Result<Recurrence> read_recurrence(Node& node, std::int64_t gates, const std::ve
   return recurrence;
 }
 
-Result<TensorId> activation_of(Node& node, const std::string& name, TensorId x) {
+Result<graph::TensorId> activation_of(Node& node, const std::string& name, graph::TensorId x) {
   if (name == "Relu") return node.builder.relu(x);
-  if (name == "Tanh") return apply(node, UnaryFunction::kTanh, x);
-  if (name == "Sigmoid") return apply(node, UnaryFunction::kSigmoid, x);
-  if (name == "HardSigmoid") return apply(node, UnaryFunction::kHardSigmoid, x, 0.2F, 0.5F);
-  if (name == "LeakyRelu") return apply(node, UnaryFunction::kLeakyRelu, x, 0.01F);
-  if (name == "Elu") return apply(node, UnaryFunction::kElu, x, 1);
-  if (name == "Softsign") return apply(node, UnaryFunction::kSoftsign, x);
-  if (name == "Softplus") return apply(node, UnaryFunction::kSoftplus, x);
+  if (name == "Tanh") return apply(node, graph::UnaryFunction::kTanh, x);
+  if (name == "Sigmoid") return apply(node, graph::UnaryFunction::kSigmoid, x);
+  if (name == "HardSigmoid") return apply(node, graph::UnaryFunction::kHardSigmoid, x, 0.2F, 0.5F);
+  if (name == "LeakyRelu") return apply(node, graph::UnaryFunction::kLeakyRelu, x, 0.01F);
+  if (name == "Elu") return apply(node, graph::UnaryFunction::kElu, x, 1);
+  if (name == "Softsign") return apply(node, graph::UnaryFunction::kSoftsign, x);
+  if (name == "Softplus") return apply(node, graph::UnaryFunction::kSoftplus, x);
   return node.error(fmt::format("has the activation {}", name));
 }
 
-Result<TensorId> bias_of(Node& node, const Direction& direction, std::int64_t gates) {
-  if (direction.bias == nullptr) return TensorId{-1};
+Result<graph::TensorId> bias_of(Node& node, const Direction& direction, std::int64_t gates) {
+  if (direction.bias == nullptr) return graph::TensorId{-1};
   const std::int64_t rows = gates * direction.hidden;
   const auto part = [&](std::int64_t begin, const char* suffix) {
     return node.conversion.parameter(sliced_weights(direction.bias, 0, begin, begin + rows), direction.name + suffix);
   };
-  SLUICE_ASSIGN(const TensorId of_input, part(0, ".bias_ih"));
-  SLUICE_ASSIGN(const TensorId of_state, part(rows, ".bias_hh"));
-  return combine(node, BinaryFunction::kAdd, of_input, of_state);
+  SLUICE_ASSIGN(const graph::TensorId of_input, part(0, ".bias_ih"));
+  SLUICE_ASSIGN(const graph::TensorId of_state, part(rows, ".bias_hh"));
+  return combine(node, graph::BinaryFunction::kAdd, of_input, of_state);
 }
 
-Result<TensorId> mask_of(Node& node, const Recurrence& recurrence, std::int64_t step) {
+Result<graph::TensorId> mask_of(Node& node, const Recurrence& recurrence, std::int64_t step) {
   const auto goes_on = [&](std::int64_t length) { return step < length; };
-  if (std::all_of(recurrence.lengths.begin(), recurrence.lengths.end(), goes_on)) return TensorId{-1};
-  HostArray mask = filled(Shape{recurrence.batch, 1}, 0.0F);
+  if (std::all_of(recurrence.lengths.begin(), recurrence.lengths.end(), goes_on)) return graph::TensorId{-1};
+  HostArray mask = filled(graph::Shape{recurrence.batch, 1}, 0.0F);
   for (std::size_t i = 0; i < recurrence.lengths.size(); ++i) mask.floats[i] = goes_on(recurrence.lengths[i]) ? 1 : 0;
   return constant(node, std::move(mask), fmt::format(".goes_on{}", step));
 }
 
-Result<TensorId> kept_state(Node& node, TensorId mask, TensorId next, TensorId before) {
+Result<graph::TensorId> kept_state(Node& node, graph::TensorId mask, graph::TensorId next, graph::TensorId before) {
   if (mask < 0) return next;
-  SLUICE_ASSIGN(const TensorId going, combine(node, BinaryFunction::kMultiply, next, mask));
+  SLUICE_ASSIGN(const graph::TensorId going, combine(node, graph::BinaryFunction::kMultiply, next, mask));
   if (before < 0) return going;
-  SLUICE_ASSIGN(const TensorId kept, combine(node, BinaryFunction::kMultiply, before, affine(node, mask, -1, 1)));
-  return combine(node, BinaryFunction::kAdd, going, kept);
+  SLUICE_ASSIGN(const graph::TensorId kept,
+                combine(node, graph::BinaryFunction::kMultiply, before, affine(node, mask, -1, 1)));
+  return combine(node, graph::BinaryFunction::kAdd, going, kept);
 }
 
 void set_recurrence(Node& node, const Recurrence& recurrence, const std::vector<DirectionResult>& results) {
@@ -176,30 +178,30 @@ void set_recurrence(Node& node, const Recurrence& recurrence, const std::vector<
   };
   const std::int64_t hidden = recurrence.directions[0].hidden;
   const std::int64_t batch = recurrence.batch;
-  const auto joined = [&](const std::vector<TensorId>& parts, std::int64_t axis) {
+  const auto joined = [&](const std::vector<graph::TensorId>& parts, std::int64_t axis) {
     return parts.size() == 1 ? parts.front() : node.builder.concat(parts, axis);
   };
   if (is_read(0)) {
-    std::vector<TensorId> ways;
+    std::vector<graph::TensorId> ways;
     for (const DirectionResult& result : results) {
-      std::vector<TensorId> rows;
-      for (const TensorId h : result.steps) rows.push_back(node.builder.reshape(h, {1, batch, hidden}));
+      std::vector<graph::TensorId> rows;
+      for (const graph::TensorId h : result.steps) rows.push_back(node.builder.reshape(h, {1, batch, hidden}));
       ways.push_back(node.builder.reshape(joined(rows, 0), {recurrence.steps, 1, batch, hidden}));
     }
-    const TensorId all = joined(ways, 1);
+    const graph::TensorId all = joined(ways, 1);
     node.set(recurrence.batch_first ? transpose_to(node, all, {2, 0, 1, 3}) : all);
   }
-  const auto set_last = [&](int output, TensorId DirectionResult::*state) {
+  const auto set_last = [&](int output, graph::TensorId DirectionResult::*state) {
     if (!is_read(output)) return;
-    std::vector<TensorId> ways;
+    std::vector<graph::TensorId> ways;
     for (const DirectionResult& result : results) {
       ways.push_back(node.builder.reshape(result.*state, {1, batch, hidden}));
     }
-    const TensorId all = joined(ways, 0);
+    const graph::TensorId all = joined(ways, 0);
     node.set(recurrence.batch_first ? transpose_to(node, all, {1, 0, 2}) : all, output);
   };
   set_last(1, &DirectionResult::h);
   if (results[0].c >= 0) set_last(2, &DirectionResult::c);
 }
 
-}  // namespace sluice
+}  // namespace sluice::onnx

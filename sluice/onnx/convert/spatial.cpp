@@ -6,7 +6,7 @@
 
 #include "sluice/onnx/convert/tensor_ops.hpp"
 
-namespace sluice {
+namespace sluice::onnx {
 namespace {
 
 constexpr std::int64_t kLargestWindow = 1 << 20;  // of kernel, stride, dilation and padding
@@ -43,7 +43,7 @@ std::int64_t rounding_padding(const Side& side) {
 
 }  // namespace
 
-Result<Sides> read_sides(Node& node, const std::vector<std::int64_t>& kernel, const Shape& shape) {
+Result<Sides> read_sides(Node& node, const std::vector<std::int64_t>& kernel, const graph::Shape& shape) {
   const std::size_t rank = kernel.size();
   NodeAttributes& attributes = node.attributes;
   const auto strides = or_all(attributes.integers("strides"), rank, 1);
@@ -60,7 +60,7 @@ Result<Sides> read_sides(Node& node, const std::vector<std::int64_t>& kernel, co
     return node.error(
         fmt::format("needs kernels, strides, dilations and paddings for each of one to three dimensions of x {}, of at "
                     "least 1 (padding: 0) and at most a million",
-                    to_string(shape)));
+                    graph::to_string(shape)));
   }
   Sides sides;
   for (std::size_t d = 0; d < rank; ++d) {
@@ -123,7 +123,7 @@ Status keep_within(Node& node, std::vector<std::int64_t>& places, std::size_t ta
   return {};
 }
 
-Window window_of(const Sides& sides, const std::array<std::int64_t, 4>& extra) {
+graph::Window window_of(const Sides& sides, const std::array<std::int64_t, 4>& extra) {
   const Side vertical = sides.size() == 2 ? sides[0] : Side{};
   const Side& horizontal = sides.back();
   return {vertical.kernel,
@@ -152,19 +152,19 @@ Result<Image> image_of(Node& node) {
   image.shape = node.builder.shape(image.x);
   if (image.shape.size() < 3 || image.shape.size() > 5) {
     return node.error(
-        fmt::format("needs an image [N, C, ...] of one to three dimensions, got {}", to_string(image.shape)));
+        fmt::format("needs an image [N, C, ...] of one to three dimensions, got {}", graph::to_string(image.shape)));
   }
   image.flat = image.shape.size() == 3;
   if (image.flat) image.x = reshape_to(node, image.x, {image.shape[0], image.shape[1], 1, image.shape[2]});
   return image;
 }
 
-TensorId like_image(Node& node, const Image& image, TensorId y) {
+graph::TensorId like_image(Node& node, const Image& image, graph::TensorId y) {
   if (!image.flat || node.builder.failed()) return y;
-  const Shape shape = node.builder.shape(y);
+  const graph::Shape shape = node.builder.shape(y);
   return reshape_to(node, y, {shape[0], shape[1], shape[3]});
 }
 
-std::vector<std::int64_t> spatial_part(const Shape& shape) { return {shape.begin() + 2, shape.end()}; }
+std::vector<std::int64_t> spatial_part(const graph::Shape& shape) { return {shape.begin() + 2, shape.end()}; }
 
-}  // namespace sluice
+}  // namespace sluice::onnx

@@ -5,7 +5,7 @@
 #include "sluice/graph/sparse_matrix.hpp"
 #include "sluice/onnx/convert/conversion.hpp"
 
-namespace sluice {
+namespace sluice::onnx {
 
 // One dimension of a window. `after` has the padding that a rounded-up size asks for, which `rounding` counts.
 struct Side {
@@ -21,7 +21,7 @@ using Sides = std::vector<Side>;
 
 // The node's attributes for a kernel over the last dimensions of `shape`. Errors: other ranks, extents or attributes out
 // of range, windows that do not fit.
-Result<Sides> read_sides(Node& node, const std::vector<std::int64_t>& kernel, const Shape& shape);
+Result<Sides> read_sides(Node& node, const std::vector<std::int64_t>& kernel, const graph::Shape& shape);
 
 // For each output of all dimensions and each tap of its window, row-major, which element of the picture it sees; -1 at
 // padding. Errors: more than a matrix may have terms.
@@ -33,12 +33,12 @@ Status keep_within(Node& node, std::vector<std::int64_t>& places, std::size_t ta
 std::int64_t columns_first(std::int64_t place, const Sides& sides);
 
 // Of one or two dimensions; `extra`: padding that a Pad before left to do (top, left, bottom, right).
-Window window_of(const Sides& sides, const std::array<std::int64_t, 4>& extra = {});
+graph::Window window_of(const Sides& sides, const std::array<std::int64_t, 4>& extra = {});
 
 // x as [N, C, H, W]: [N, C, L] becomes [N, C, 1, L].
 struct Image {
-  TensorId x = -1;
-  Shape shape;                               // the model's, without the padding that is still to do
+  graph::TensorId x = -1;
+  graph::Shape shape;                        // the model's, without the padding that is still to do
   std::array<std::int64_t, 4> padding = {};  // zeros that a Pad before left for this op
   bool flat = false;
 
@@ -48,8 +48,8 @@ struct Image {
 // Errors: not one to three dimensions behind N and C.
 Result<Image> image_of(Node& node);
 // y, an op's [N, C, H, W], in the form that the image had.
-TensorId like_image(Node& node, const Image& image, TensorId y);
+graph::TensorId like_image(Node& node, const Image& image, graph::TensorId y);
 
-std::vector<std::int64_t> spatial_part(const Shape& shape);
+std::vector<std::int64_t> spatial_part(const graph::Shape& shape);
 
-}  // namespace sluice
+}  // namespace sluice::onnx

@@ -8,13 +8,13 @@
 
 #include "sluice/base/as_index.hpp"
 
-namespace sluice {
+namespace sluice::onnx {
 namespace {
 
 using WeightKind = WeightExpression::Kind;
 
-Weights make(WeightKind kind, Shape shape, std::vector<Weights> parts, std::int64_t axis = 0, std::int64_t begin = 0,
-             std::vector<std::int64_t> axes = {}) {
+Weights make(WeightKind kind, graph::Shape shape, std::vector<Weights> parts, std::int64_t axis = 0,
+             std::int64_t begin = 0, std::vector<std::int64_t> axes = {}) {
   auto made = std::make_shared<WeightExpression>();
   made->kind = kind;
   made->shape = std::move(shape);
@@ -70,7 +70,7 @@ std::string WeightExpression::text() const {
     case WeightKind::kInitializer:
       return name;
     case WeightKind::kLiteral:
-      return fmt::format("literal({}@{})", to_string(shape), static_cast<const void*>(values.data()));
+      return fmt::format("literal({}@{})", graph::to_string(shape), static_cast<const void*>(values.data()));
     case WeightKind::kTranspose:
       return fmt::format("transpose({},{})", inner, fmt::join(axes, "/"));
     case WeightKind::kReshape:
@@ -88,14 +88,14 @@ void WeightExpression::collect_initializers(std::set<std::string>& names) const 
   for (const Weights& part : parts) part->collect_initializers(names);
 }
 
-Weights initializer_weights(std::string name, Shape shape) {
+Weights initializer_weights(std::string name, graph::Shape shape) {
   auto made = std::make_shared<WeightExpression>();
   made->shape = std::move(shape);
   made->name = std::move(name);
   return made;
 }
 
-Weights literal_weights(std::vector<float> values, Shape shape) {
+Weights literal_weights(std::vector<float> values, graph::Shape shape) {
   auto made = std::make_shared<WeightExpression>();
   made->kind = WeightKind::kLiteral;
   made->shape = std::move(shape);
@@ -110,12 +110,12 @@ Weights transposed_weights(const Weights& x, std::vector<std::int64_t> axes) {
     return transposed_weights(x->parts[0], std::move(axes));
   }
   if (is_identity(axes)) return x;
-  Shape shape;
+  graph::Shape shape;
   for (const std::int64_t axis : axes) shape.push_back(x->shape[as_index(axis)]);
   return make(WeightKind::kTranspose, std::move(shape), {x}, 0, 0, std::move(axes));
 }
 
-Weights reshaped_weights(const Weights& x, Shape shape) {
+Weights reshaped_weights(const Weights& x, graph::Shape shape) {
   if (x == nullptr || x->shape == shape) return x;
   if (x->kind == WeightKind::kReshape) return reshaped_weights(x->parts[0], std::move(shape));
   return make(WeightKind::kReshape, std::move(shape), {x});
@@ -127,7 +127,7 @@ Weights sliced_weights(const Weights& x, std::int64_t axis, std::int64_t begin, 
     return sliced_weights(x->parts[0], axis, x->begin + begin, x->begin + end);
   }
   if (x->kind == WeightKind::kConcat && x->axis == axis) return slice_of_join(*x, begin, end);
-  Shape shape = x->shape;
+  graph::Shape shape = x->shape;
   shape[as_index(axis)] = end - begin;
   return make(WeightKind::kSlice, std::move(shape), {x}, axis, begin);
 }
@@ -147,10 +147,10 @@ Weights joined_weights(const std::vector<Weights>& parts, std::int64_t axis) {
     }
   }
   if (flat.size() == 1) return flat.front();
-  Shape shape = flat.front()->shape;
+  graph::Shape shape = flat.front()->shape;
   shape[as_index(axis)] = 0;
   for (const Weights& piece : flat) shape[as_index(axis)] += piece->shape[as_index(axis)];
   return make(WeightKind::kConcat, std::move(shape), std::move(flat), axis);
 }
 
-}  // namespace sluice
+}  // namespace sluice::onnx

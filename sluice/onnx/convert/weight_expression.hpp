@@ -20,14 +20,14 @@
 #include "sluice/base/result.hpp"
 #include "sluice/graph/tensor.hpp"
 
-namespace sluice {
+namespace sluice::onnx {
 
 struct WeightExpression;
 using Weights = std::shared_ptr<const WeightExpression>;
 
 struct WeightExpression {
   enum class Kind { kInitializer, kLiteral, kTranspose, kReshape, kSlice, kConcat } kind = Kind::kInitializer;
-  Shape shape;
+  graph::Shape shape;
   std::string name;                // kInitializer
   std::vector<float> values;       // kLiteral: of the file's constants; never written back
   std::vector<std::int64_t> axes;  // kTranspose
@@ -44,10 +44,10 @@ inline constexpr int kMostExpressionNodes = 4096;
 
 // Shapes and ranges are the caller's to check. Slices are of one axis. An expression of more than kMostExpressionNodes
 // is null.
-Weights initializer_weights(std::string name, Shape shape);
-Weights literal_weights(std::vector<float> values, Shape shape);
+Weights initializer_weights(std::string name, graph::Shape shape);
+Weights literal_weights(std::vector<float> values, graph::Shape shape);
 Weights transposed_weights(const Weights& x, std::vector<std::int64_t> axes);
-Weights reshaped_weights(const Weights& x, Shape shape);
+Weights reshaped_weights(const Weights& x, graph::Shape shape);
 Weights sliced_weights(const Weights& x, std::int64_t axis, std::int64_t begin, std::int64_t end);
 Weights joined_weights(const std::vector<Weights>& parts, std::int64_t axis);
 
@@ -64,4 +64,4 @@ using InitializerValues = std::map<std::string, std::vector<float>>;
 // Makes `values` the value of the expression.
 void write_back_weights(const WeightExpression& expression, std::vector<float> values, InitializerValues& initializers);
 
-}  // namespace sluice
+}  // namespace sluice::onnx

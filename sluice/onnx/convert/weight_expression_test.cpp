@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace sluice {
+namespace sluice::onnx {
 namespace {
 
 using ::testing::ElementsAre;
@@ -19,7 +19,7 @@ Status read_ramp(const std::string& name, std::int64_t first, std::span<float> v
 }
 
 std::vector<float> value(const Weights& weights) {
-  std::vector<float> values(static_cast<std::size_t>(element_count(weights->shape)));
+  std::vector<float> values(static_cast<std::size_t>(graph::element_count(weights->shape)));
   EXPECT_TRUE(evaluate_weights(*weights, read_ramp, 0, values).ok());
   return values;
 }
@@ -38,7 +38,7 @@ TEST(WeightExpression, PiecesThatFitTogetherAreTheWhole) {
 TEST(WeightExpression, TwoTranspositionsCancel) {
   const Weights w = initializer_weights("w", {2, 3, 4});
   const Weights turned = transposed_weights(w, {2, 0, 1});
-  EXPECT_EQ(turned->shape, (Shape{4, 2, 3}));
+  EXPECT_EQ(turned->shape, (graph::Shape{4, 2, 3}));
   EXPECT_EQ(transposed_weights(turned, {1, 2, 0})->text(), "w");
   EXPECT_EQ(reshaped_weights(reshaped_weights(w, {24}), {2, 3, 4})->text(), "w");
 }
@@ -85,4 +85,4 @@ TEST(WeightExpression, GivesUpOnTreesThatNoExporterMakes) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::onnx

@@ -5,7 +5,7 @@
 #include "sluice/onnx/arrays/host_array.hpp"
 #include "sluice/onnx/convert/weight_expression.hpp"
 
-namespace sluice {
+namespace sluice::onnx {
 namespace {
 
 using WeightKind = WeightExpression::Kind;
@@ -16,7 +16,7 @@ struct Rows {
   std::int64_t count = 1, length = 1, stride = 1, begin = 0;
 };
 
-Rows rows_of(const Shape& whole, const Shape& part, std::int64_t axis, std::int64_t begin) {
+Rows rows_of(const graph::Shape& whole, const graph::Shape& part, std::int64_t axis, std::int64_t begin) {
   Rows rows;
   for (std::size_t d = 0; d < as_index(axis); ++d) rows.count *= whole[d];
   std::int64_t below = 1;
@@ -42,7 +42,7 @@ void put_rows(const Rows& rows, const Values& part, Values& whole) {
 Result<Values> whole_value(const WeightExpression& x, const ReadInitializer& read);
 
 Result<Values> joined_value(const WeightExpression& x, const ReadInitializer& read) {
-  Values result(static_cast<std::size_t>(element_count(x.shape)));
+  Values result(static_cast<std::size_t>(graph::element_count(x.shape)));
   std::int64_t at = 0;
   for (const Weights& part : x.parts) {
     SLUICE_ASSIGN(const Values value, whole_value(*part, read));
@@ -55,7 +55,7 @@ Result<Values> joined_value(const WeightExpression& x, const ReadInitializer& re
 Result<Values> whole_value(const WeightExpression& x, const ReadInitializer& read) {
   if (x.kind == WeightKind::kConcat) return joined_value(x, read);
   if (x.kind == WeightKind::kLiteral) return x.values;
-  Values result(static_cast<std::size_t>(element_count(x.shape)));
+  Values result(static_cast<std::size_t>(graph::element_count(x.shape)));
   if (x.kind == WeightKind::kInitializer) {
     SLUICE_RETURN_IF_ERROR(read(x.name, 0, result));
     return result;
@@ -85,7 +85,7 @@ Values current_value(const WeightExpression& x, const InitializerValues& initial
 void write_back_join(const WeightExpression& x, const Values& values, InitializerValues& initializers) {
   std::int64_t at = 0;
   for (const Weights& part : x.parts) {
-    Values piece(static_cast<std::size_t>(element_count(part->shape)));
+    Values piece(static_cast<std::size_t>(graph::element_count(part->shape)));
     take_rows(rows_of(x.shape, part->shape, x.axis, at), values, piece);
     write_back_weights(*part, std::move(piece), initializers);
     at += part->shape[as_index(x.axis)];
@@ -130,4 +130,4 @@ void write_back_weights(const WeightExpression& expression, Values values, Initi
   }
 }
 
-}  // namespace sluice
+}  // namespace sluice::onnx

@@ -8,7 +8,7 @@
 #include "sluice/onnx/model/element_type.hpp"
 #include "sluice/onnx/model/model_file.hpp"
 
-namespace sluice {
+namespace sluice::onnx {
 namespace {
 
 Result<std::int64_t> entry_number(const std::string& key, const std::string& text) {
@@ -37,12 +37,12 @@ Result<std::filesystem::path> external_file(const std::filesystem::path& folder,
 
 }  // namespace
 
-Result<ExternalData> find_external_data(const onnx::TensorProto& proto, std::int64_t bytes,
+Result<ExternalData> find_external_data(const ::onnx::TensorProto& proto, std::int64_t bytes,
                                         const std::filesystem::path& folder) {
   ExternalData source;
   std::string location;
   std::int64_t length = bytes;
-  for (const onnx::StringStringEntryProto& entry : proto.external_data()) {
+  for (const ::onnx::StringStringEntryProto& entry : proto.external_data()) {
     if (entry.key() == "location") location = entry.value();
     if (entry.key() == "offset") {
       SLUICE_ASSIGN(source.offset, entry_number(entry.key(), entry.value()));
@@ -71,16 +71,16 @@ class DataFile {
  public:
   explicit DataFile(std::filesystem::path path) : path_(std::move(path)), stream_(path_, std::ios::binary) {}
 
-  void append(std::span<const std::byte> data, onnx::TensorProto& tensor) {
+  void append(std::span<const std::byte> data, ::onnx::TensorProto& tensor) {
     const auto add = [&](const char* key, const std::string& value) {
-      onnx::StringStringEntryProto& entry = *tensor.add_external_data();
+      ::onnx::StringStringEntryProto& entry = *tensor.add_external_data();
       entry.set_key(key);
       entry.set_value(value);
     };
     add("location", path_.filename().string());
     add("offset", std::to_string(offset_));
     add("length", std::to_string(data.size()));
-    tensor.set_data_location(onnx::TensorProto::EXTERNAL);
+    tensor.set_data_location(::onnx::TensorProto::EXTERNAL);
     stream_.write(reinterpret_cast<const char*>(data.data()), static_cast<std::streamsize>(data.size()));
     offset_ += data.size();
   }
@@ -97,9 +97,9 @@ class DataFile {
 };
 
 // An initializer with the input's name, type and shape, and no data yet.
-Result<onnx::TensorProto> initializer_of(const onnx::ValueInfoProto& input, std::size_t bytes) {
-  const onnx::TypeProto::Tensor& type = input.type().tensor_type();
-  onnx::TensorProto tensor;
+Result<::onnx::TensorProto> initializer_of(const ::onnx::ValueInfoProto& input, std::size_t bytes) {
+  const ::onnx::TypeProto::Tensor& type = input.type().tensor_type();
+  ::onnx::TensorProto tensor;
   tensor.set_name(input.name());
   tensor.set_data_type(type.elem_type());
   std::int64_t count = 1;
@@ -118,11 +118,11 @@ Result<onnx::TensorProto> initializer_of(const onnx::ValueInfoProto& input, std:
 Status give_inputs_values(const std::filesystem::path& path, const InputValues& values,
                           const std::set<std::string>& fed) {
   constexpr std::size_t kSmallest = 64 << 10;
-  SLUICE_ASSIGN(const std::shared_ptr<onnx::ModelProto> model, read_model(path));
-  onnx::GraphProto& graph = *model->mutable_graph();
+  SLUICE_ASSIGN(const std::shared_ptr<::onnx::ModelProto> model, read_model(path));
+  ::onnx::GraphProto& graph = *model->mutable_graph();
   DataFile beside(path.string() + ".weights");
-  std::vector<onnx::ValueInfoProto> kept;
-  for (const onnx::ValueInfoProto& input : graph.input()) {
+  std::vector<::onnx::ValueInfoProto> kept;
+  for (const ::onnx::ValueInfoProto& input : graph.input()) {
     if (fed.contains(input.name())) {
       kept.push_back(input);
       continue;
@@ -131,7 +131,7 @@ Status give_inputs_values(const std::filesystem::path& path, const InputValues& 
     if (value == values.end()) {
       return Error{ErrorCode::kMismatch, fmt::format("input '{}' has no value, and is not fed", input.name())};
     }
-    SLUICE_ASSIGN(onnx::TensorProto tensor, initializer_of(input, value->second.size()));
+    SLUICE_ASSIGN(::onnx::TensorProto tensor, initializer_of(input, value->second.size()));
     if (value->second.size() < kSmallest) {
       tensor.set_raw_data(value->second.data(), value->second.size());
     } else {
@@ -144,4 +144,4 @@ Status give_inputs_values(const std::filesystem::path& path, const InputValues& 
   return write_model(path, *model);
 }
 
-}  // namespace sluice
+}  // namespace sluice::onnx

@@ -10,7 +10,7 @@
 #include "sluice/base/result.hpp"
 #include "sluice/onnx/model/proto.hpp"
 
-namespace sluice {
+namespace sluice::onnx {
 
 struct ExternalData {
   std::filesystem::path file;
@@ -19,7 +19,7 @@ struct ExternalData {
 
 // For data of `bytes`. Errors: kBadInput when offset or length do not fit, or the path leaves the model's folder; kIo
 // when there is no such file.
-Result<ExternalData> find_external_data(const onnx::TensorProto& proto, std::int64_t bytes,
+Result<ExternalData> find_external_data(const ::onnx::TensorProto& proto, std::int64_t bytes,
                                         const std::filesystem::path& folder);
 
 // Gives the inputs of the model at `path`, but those that are `fed`, values: they become its initializers, with data of
@@ -30,4 +30,4 @@ using InputValues = std::map<std::string, std::span<const std::byte>>;
 Status give_inputs_values(const std::filesystem::path& path, const InputValues& values,
                           const std::set<std::string>& fed);
 
-}  // namespace sluice
+}  // namespace sluice::onnx

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace sluice {
+namespace sluice::onnx {
 
 inline float float_of_half(std::uint16_t half) {
   const int exponent = (half >> 10) & 31;
@@ -42,4 +42,4 @@ inline std::uint16_t bfloat16_of_float(float value) {
   return static_cast<std::uint16_t>((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16);
 }
 
-}  // namespace sluice
+}  // namespace sluice::onnx

@@ -11,13 +11,13 @@
 #include "sluice/onnx/model/external_data.hpp"
 #include "sluice/onnx/model/half.hpp"
 
-namespace sluice {
+namespace sluice::onnx {
 namespace {
 
-using onnx::TensorProto;
+using ::onnx::TensorProto;
 
 std::string type_name(int type) {
-  return onnx::TensorProto_DataType_IsValid(type) ? onnx::TensorProto_DataType_Name(type) : fmt::format("{}", type);
+  return ::onnx::TensorProto_DataType_IsValid(type) ? ::onnx::TensorProto_DataType_Name(type) : fmt::format("{}", type);
 }
 
 // How many elements the field that belongs to the type holds, when the data are not raw.
@@ -155,7 +155,7 @@ Result<TensorSource> check_tensor(const TensorProto& proto, const std::filesyste
                                  type_name(proto.data_type())));
   }
   const std::optional<std::int64_t> count = checked_count(source.shape);
-  if (!count) return bad_input(fmt::format("has the impossible shape {}", to_string(source.shape)));
+  if (!count) return bad_input(fmt::format("has the impossible shape {}", graph::to_string(source.shape)));
   source.count = *count;
   if (proto.data_location() == TensorProto::EXTERNAL) {
     SLUICE_ASSIGN(ExternalData data, find_external_data(proto, source.count * size, folder));
@@ -167,8 +167,8 @@ Result<TensorSource> check_tensor(const TensorProto& proto, const std::filesyste
   const std::int64_t got = raw ? static_cast<std::int64_t>(proto.raw_data().size()) : typed_count(proto);
   const std::int64_t expected = raw ? *count * size : *count;
   if (got != expected) {
-    return bad_input(fmt::format("has the shape {}, which takes {} {}, but holds {}", to_string(source.shape), expected,
-                                 raw ? "bytes" : "elements", got));
+    return bad_input(fmt::format("has the shape {}, which takes {} {}, but holds {}", graph::to_string(source.shape),
+                                 expected, raw ? "bytes" : "elements", got));
   }
   return source;
 }
@@ -248,7 +248,7 @@ void write_floats(std::span<const float> values, TensorProto& proto) {
   }
 }
 
-Result<std::shared_ptr<const Initializers>> Initializers::open(std::shared_ptr<const onnx::ModelProto> model,
+Result<std::shared_ptr<const Initializers>> Initializers::open(std::shared_ptr<const ::onnx::ModelProto> model,
                                                                const std::filesystem::path& folder) {
   auto result = std::make_shared<Initializers>();
   std::string wrong;
@@ -262,7 +262,7 @@ Result<std::shared_ptr<const Initializers>> Initializers::open(std::shared_ptr<c
       wrong += fmt::format("\n  initializer '{}' is there twice", proto.name());
     }
   }
-  for (const onnx::SparseTensorProto& sparse : model->graph().sparse_initializer()) {
+  for (const ::onnx::SparseTensorProto& sparse : model->graph().sparse_initializer()) {
     wrong += fmt::format("\n  initializer '{}' is sparse, which Sluice does not read", sparse.values().name());
   }
   if (!wrong.empty()) return Error{code, "the model's weights cannot be used:" + wrong};
@@ -275,4 +275,4 @@ const TensorSource* Initializers::find(const std::string& name) const {
   return found == sources_.end() ? nullptr : &found->second;
 }
 
-}  // namespace sluice
+}  // namespace sluice::onnx

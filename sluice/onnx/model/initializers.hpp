@@ -14,12 +14,12 @@
 #include "sluice/onnx/arrays/host_array.hpp"
 #include "sluice/onnx/model/proto.hpp"
 
-namespace sluice {
+namespace sluice::onnx {
 
 // One TensorProto whose extents, type and data fit together.
 struct TensorSource {
-  const onnx::TensorProto* proto = nullptr;
-  Shape shape;
+  const ::onnx::TensorProto* proto = nullptr;
+  graph::Shape shape;
   std::int64_t count = 0;
   std::filesystem::path external;  // empty: the data are inside the model
   std::int64_t offset = 0;         // of the external data
@@ -28,7 +28,7 @@ struct TensorSource {
 };
 
 // Errors (kBadInput) say what does not fit, without the tensor's name; kIo for missing external files.
-Result<TensorSource> check_tensor(const onnx::TensorProto& proto, const std::filesystem::path& folder);
+Result<TensorSource> check_tensor(const ::onnx::TensorProto& proto, const std::filesystem::path& folder);
 
 // All elements; at most kMostArrayElements.
 Result<HostArray> read_array(const TensorSource& source);
@@ -40,20 +40,20 @@ Status read_floats(const TensorSource& source, std::int64_t first, std::span<flo
 Result<std::string> read_bytes(const TensorSource& source);
 
 // Replaces the values of a floating-point tensor, in its own type, inside the model.
-void write_floats(std::span<const float> values, onnx::TensorProto& proto);
+void write_floats(std::span<const float> values, ::onnx::TensorProto& proto);
 
 class Initializers {
  public:
   // Checks every initializer of the graph. Errors list all that are wrong, with their names.
-  static Result<std::shared_ptr<const Initializers>> open(std::shared_ptr<const onnx::ModelProto> model,
+  static Result<std::shared_ptr<const Initializers>> open(std::shared_ptr<const ::onnx::ModelProto> model,
                                                           const std::filesystem::path& folder);
 
   const TensorSource* find(const std::string& name) const;
   const std::map<std::string, TensorSource>& all() const { return sources_; }
 
  private:
-  std::shared_ptr<const onnx::ModelProto> model_;
+  std::shared_ptr<const ::onnx::ModelProto> model_;
   std::map<std::string, TensorSource> sources_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::onnx

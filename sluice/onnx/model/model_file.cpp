@@ -13,7 +13,7 @@
 #include "sluice/base/atomic_file.hpp"
 #include "sluice/base/units.hpp"
 
-namespace sluice {
+namespace sluice::onnx {
 namespace {
 
 Error bad_model(const std::filesystem::path& path, const std::string& what) {
@@ -67,7 +67,7 @@ Status check_size(const std::filesystem::path& path) {
   return {};
 }
 
-Status parse(const std::filesystem::path& path, onnx::ModelProto& model) {
+Status parse(const std::filesystem::path& path, ::onnx::ModelProto& model) {
   SLUICE_RETURN_IF_ERROR(check_size(path));
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return cannot_read(path);
@@ -80,7 +80,7 @@ Status parse(const std::filesystem::path& path, onnx::ModelProto& model) {
   return {};
 }
 
-Status check_model(const std::filesystem::path& path, const onnx::ModelProto& model) {
+Status check_model(const std::filesystem::path& path, const ::onnx::ModelProto& model) {
   if (!model.has_graph() || model.graph().node_size() == 0) {
     return bad_model(path, "not an ONNX model: it has no graph with nodes");
   }
@@ -99,21 +99,21 @@ Status check_model(const std::filesystem::path& path, const onnx::ModelProto& mo
 
 }  // namespace
 
-Result<std::shared_ptr<onnx::ModelProto>> read_model(const std::filesystem::path& path) {
-  auto model = std::make_shared<onnx::ModelProto>();
+Result<std::shared_ptr<::onnx::ModelProto>> read_model(const std::filesystem::path& path) {
+  auto model = std::make_shared<::onnx::ModelProto>();
   SLUICE_RETURN_IF_ERROR(parse(path, *model));
   SLUICE_RETURN_IF_ERROR(check_model(path, *model));
   return model;
 }
 
-std::int64_t opset_of(const onnx::ModelProto& model) {
-  for (const onnx::OperatorSetIdProto& set : model.opset_import()) {
+std::int64_t opset_of(const ::onnx::ModelProto& model) {
+  for (const ::onnx::OperatorSetIdProto& set : model.opset_import()) {
     if (set.domain().empty() || set.domain() == "ai.onnx") return set.version();
   }
   return 0;
 }
 
-Status write_model(const std::filesystem::path& path, const onnx::ModelProto& model) {
+Status write_model(const std::filesystem::path& path, const ::onnx::ModelProto& model) {
   if (model.ByteSizeLong() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
     return bad_model(path, "the model would have more than the 2 GiB that protobuf can hold");
   }
@@ -126,4 +126,4 @@ Status write_model(const std::filesystem::path& path, const onnx::ModelProto& mo
   return file.commit();
 }
 
-}  // namespace sluice
+}  // namespace sluice::onnx

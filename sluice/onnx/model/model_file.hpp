@@ -11,18 +11,18 @@
 #include "sluice/base/result.hpp"
 #include "sluice/onnx/model/proto.hpp"
 
-namespace sluice {
+namespace sluice::onnx {
 
 inline constexpr std::int64_t kFirstOpset = 9;
 inline constexpr std::int64_t kLastOpset = 21;
 
 // Errors: kIo when the file cannot be read; kBadInput when it is not a model, cut off, or of another opset.
-Result<std::shared_ptr<onnx::ModelProto>> read_model(const std::filesystem::path& path);
+Result<std::shared_ptr<::onnx::ModelProto>> read_model(const std::filesystem::path& path);
 
 // The version of the standard operators; 0 when the model names none.
-std::int64_t opset_of(const onnx::ModelProto& model);
+std::int64_t opset_of(const ::onnx::ModelProto& model);
 
 // Whole or not at all: base/atomic_file.hpp, whose errors it returns; kBadInput over protobuf's 2 GiB.
-Status write_model(const std::filesystem::path& path, const onnx::ModelProto& model);
+Status write_model(const std::filesystem::path& path, const ::onnx::ModelProto& model);
 
-}  // namespace sluice
+}  // namespace sluice::onnx

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <set>
 
-namespace sluice {
+namespace sluice::onnx {
 namespace {
 
-using onnx::NodeProto;
+using ::onnx::NodeProto;
 
 bool holds(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -16,11 +16,11 @@ bool holds(const std::vector<std::string>& names, const std::string& name) {
 
 }  // namespace
 
-Result<Network> Network::of(const onnx::GraphProto& graph) {
+Result<Network> Network::of(const ::onnx::GraphProto& graph) {
   Network network;
   network.nodes_.assign(graph.node().begin(), graph.node().end());
-  for (const onnx::ValueInfoProto& input : graph.input()) network.inputs_.push_back(input.name());
-  for (const onnx::ValueInfoProto& output : graph.output()) network.outputs_.push_back(output.name());
+  for (const ::onnx::ValueInfoProto& input : graph.input()) network.inputs_.push_back(input.name());
+  for (const ::onnx::ValueInfoProto& output : graph.output()) network.outputs_.push_back(output.name());
   for (const NodeProto& node : network.nodes_) {
     for (const std::string& output : node.output()) {
       const auto [made, fresh] = network.makers_.emplace(output, &node);
@@ -129,7 +129,7 @@ std::optional<float> Network::number(const std::string& value, const Initializer
   if (const TensorSource* source = initializers.find(value)) return read(*source);
   const NodeProto* node = maker(value);
   if (node == nullptr || node->op_type() != "Constant") return std::nullopt;
-  for (const onnx::AttributeProto& attribute : node->attribute()) {
+  for (const ::onnx::AttributeProto& attribute : node->attribute()) {
     if (attribute.name() == "value_float") return attribute.f();
     if (attribute.name() != "value") continue;
     const Result<TensorSource> source = check_tensor(attribute.t(), {});
@@ -138,4 +138,4 @@ std::optional<float> Network::number(const std::string& value, const Initializer
   return std::nullopt;
 }
 
-}  // namespace sluice
+}  // namespace sluice::onnx

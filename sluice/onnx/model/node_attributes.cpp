@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-namespace sluice {
+namespace sluice::onnx {
 
-using onnx::AttributeProto;
+using ::onnx::AttributeProto;
 
 const AttributeProto* NodeAttributes::find(const std::string& name) const {
   for (const AttributeProto& attribute : node_.attribute()) {
@@ -42,7 +42,7 @@ std::optional<std::vector<std::int64_t>> NodeAttributes::integers(const std::str
   return std::vector<std::int64_t>(found->ints().begin(), found->ints().end());
 }
 
-const onnx::TensorProto* NodeAttributes::tensor(const std::string& name) {
+const ::onnx::TensorProto* NodeAttributes::tensor(const std::string& name) {
   const AttributeProto* found = take(name, AttributeProto::TENSOR);
   return found == nullptr ? nullptr : &found->t();
 }
@@ -55,4 +55,4 @@ std::string NodeAttributes::problem() const {
   return {};
 }
 
-}  // namespace sluice
+}  // namespace sluice::onnx

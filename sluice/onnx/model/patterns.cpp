@@ -2,10 +2,10 @@
 
 #include <cmath>
 
-namespace sluice {
+namespace sluice::onnx {
 namespace {
 
-using onnx::NodeProto;
+using ::onnx::NodeProto;
 
 bool near(double a, double b) { return std::abs(a - b) <= 1e-3 * std::abs(b); }
 
@@ -147,7 +147,7 @@ class Finder {
   }
 
   static bool is_last_axis(const NodeProto& mean) {
-    for (const onnx::AttributeProto& attribute : mean.attribute()) {
+    for (const ::onnx::AttributeProto& attribute : mean.attribute()) {
       if (attribute.name() == "axes" && attribute.ints_size() == 1 && attribute.ints(0) == -1) return true;
     }
     return false;
@@ -186,9 +186,9 @@ class Finder {
         const auto epsilon = deviation_epsilon(normal->input(1), normal->input(0));
         if (!x || !epsilon) continue;
         NodeProto node = node_of(root, "LayerNormalization", {*x, scaled->input(1 - j), root.input(1 - i)});
-        onnx::AttributeProto* attribute = node.add_attribute();
+        ::onnx::AttributeProto* attribute = node.add_attribute();
         attribute->set_name("epsilon");
-        attribute->set_type(onnx::AttributeProto::FLOAT);
+        attribute->set_type(::onnx::AttributeProto::FLOAT);
         attribute->set_f(static_cast<float>(*epsilon));
         return node;
       }
@@ -223,4 +223,4 @@ void merge_patterns(Network& network, const Initializers& initializers) {
   }
 }
 
-}  // namespace sluice
+}  // namespace sluice::onnx

@@ -5,8 +5,8 @@
 
 #include "sluice/onnx/model/network.hpp"
 
-namespace sluice {
+namespace sluice::onnx {
 
 void merge_patterns(Network& network, const Initializers& initializers);
 
-}  // namespace sluice
+}  // namespace sluice::onnx

@@ -24,18 +24,18 @@
 
 #include "sluice/graph/graph.hpp"
 
-namespace sluice {
+namespace sluice::plan {
 
 using Epoch = std::int32_t;
 
 // What its first run takes at least: of what makes the same values, the one that takes least may come first.
 struct ChainOp {
-  OpIndex op = 0;
+  graph::OpIndex op = 0;
   Seconds seconds = 0;
 };
 
 struct FloatingOp {
-  OpIndex op = 0;
+  graph::OpIndex op = 0;
   Epoch first = 0;  // in which it may run for the first time
   Epoch last = 0;
   Seconds seconds = 0;
@@ -51,7 +51,7 @@ struct ChainUse {
 };
 
 struct Life {
-  TensorId tensor = 0;  // one of those that hold it
+  graph::TensorId tensor = 0;  // one of those that hold it
   Bytes bytes = 0;
   bool persistent = false;
   bool several = false;                  // tensors that hold it: what is written to one leaves a copy of another valid
@@ -69,6 +69,6 @@ struct AnyOrder {
 };
 
 // `op_seconds`: by op of `graph`. O(operands).
-AnyOrder find_any_order(const Graph& graph, std::span<const Seconds> op_seconds);
+AnyOrder find_any_order(const graph::Graph& graph, std::span<const Seconds> op_seconds);
 
-}  // namespace sluice
+}  // namespace sluice::plan

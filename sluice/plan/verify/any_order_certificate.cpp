@@ -9,7 +9,7 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/plan/verify/rounded_sum.hpp"
 
-namespace sluice {
+namespace sluice::plan {
 namespace {
 
 constexpr double kUnreachable = std::numeric_limits<double>::infinity();
@@ -172,4 +172,4 @@ Result<Seconds> certified_any_order_seconds(const BoundedStep& step, const AnyOr
   return bound.at_least();
 }
 
-}  // namespace sluice
+}  // namespace sluice::plan

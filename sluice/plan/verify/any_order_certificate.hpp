@@ -20,10 +20,10 @@
 #include "sluice/plan/verify/any_order.hpp"
 #include "sluice/plan/verify/certificate.hpp"
 
-namespace sluice {
+namespace sluice::plan {
 
 // `order`: of step.graph and step.op_seconds. Prices that are not of this step, or not as prices.hpp says, prove
 // nothing: kBadInput. O(epochs x lives).
 Result<Seconds> certified_any_order_seconds(const BoundedStep& step, const AnyOrder& order, const StepPrices& prices);
 
-}  // namespace sluice
+}  // namespace sluice::plan

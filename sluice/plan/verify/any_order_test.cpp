@@ -6,7 +6,7 @@
 
 #include "sluice/plan/verify/any_order_certificate.hpp"
 
-namespace sluice {
+namespace sluice::plan {
 namespace {
 
 constexpr Bytes kBytes = 100 * kMiB;
@@ -19,28 +19,29 @@ constexpr Bytes kBytes = 100 * kMiB;
 class TwoLayers : public ::testing::Test {
  protected:
   TwoLayers() {
-    w1_ = add("w1", Role::kParameter), w2_ = add("w2", Role::kParameter);
+    w1_ = add("w1", graph::Role::kParameter), w2_ = add("w2", graph::Role::kParameter);
     a_ = add("a"), b_ = add("b"), d_ = add("d"), again_ = add("b2"), g2_ = add("g2"), e_ = add("e"), g1_ = add("g1");
     op("make a", {}, {a_});
     op("b", {a_, w2_}, {b_});
     op("loss", {b_}, {d_});
     op("b again", {a_, w2_}, {again_});
     op("grad w2", {a_, d_}, {g2_});
-    op("update w2", {w2_, g2_}, {w2_}, OpKind::kSgdUpdate);
+    op("update w2", {w2_, g2_}, {w2_}, graph::OpKind::kSgdUpdate);
     op("back", {d_, again_}, {e_});
     op("grad w1", {e_}, {g1_});
-    op("update w1", {w1_, g1_}, {w1_}, OpKind::kSgdUpdate);
+    op("update w1", {w1_, g1_}, {w1_}, graph::OpKind::kSgdUpdate);
   }
 
-  TensorId add(const char* name, Role role = Role::kActivation) {
+  graph::TensorId add(const char* name, graph::Role role = graph::Role::kActivation) {
     return graph_.add_tensor({.name = name, .shape = {kBytes / 4}, .role = role});
   }
 
-  void op(const char* name, std::vector<TensorId> inputs, std::vector<TensorId> outputs, OpKind kind = OpKind::kRelu) {
+  void op(const char* name, std::vector<graph::TensorId> inputs, std::vector<graph::TensorId> outputs,
+          graph::OpKind kind = graph::OpKind::kRelu) {
     graph_.add_op({.name = name, .kind = kind, .inputs = std::move(inputs), .outputs = std::move(outputs)});
   }
 
-  const Life& life_of(TensorId id) const { return *std::ranges::find(order_.lives, id, &Life::tensor); }
+  const Life& life_of(graph::TensorId id) const { return *std::ranges::find(order_.lives, id, &Life::tensor); }
 
   // What is proved where a tensor pays `room` for being there as the loss begins, and these seconds for coming and going.
   Seconds proved(Seconds room, Seconds in = 0, Seconds out = 0) {
@@ -50,17 +51,17 @@ class TwoLayers : public ::testing::Test {
     return certified_any_order_seconds({graph_, seconds_, link, 0}, order_, prices).value();
   }
 
-  Graph graph_;
-  TensorId w1_, w2_, a_, b_, d_, again_, g2_, e_, g1_;
+  graph::Graph graph_;
+  graph::TensorId w1_, w2_, a_, b_, d_, again_, g2_, e_, g1_;
   std::vector<Seconds> seconds_{1, 4, 1, 3, 2, 0.5, 1, 2, 0.5};
   AnyOrder order_;
 };
 
 TEST_F(TwoLayers, TheChainIsWhatEveryOrderRunsOneAfterTheOther) {
   order_ = find_any_order(graph_, seconds_);
-  std::vector<OpIndex> chain;
+  std::vector<graph::OpIndex> chain;
   for (const ChainOp& each : order_.chain) chain.push_back(each.op);
-  EXPECT_EQ(chain, (std::vector<OpIndex>{0, 1, 2, 6, 7, 8}));
+  EXPECT_EQ(chain, (std::vector<graph::OpIndex>{0, 1, 2, 6, 7, 8}));
   EXPECT_DOUBLE_EQ(order_.chain[1].seconds, 3) << "b may be made by the op that takes less, first";
   ASSERT_EQ(order_.floating.size(), 2U) << "what only repeats may be left out";
   EXPECT_EQ(order_.floating[0].op, 4);
@@ -119,4 +120,4 @@ TEST_F(TwoLayers, PricesOfAnotherStepProveNothing) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::plan

@@ -5,12 +5,12 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/plan/verify/verifier_checks.hpp"
 
-namespace sluice {
+namespace sluice::plan {
 namespace {
 
 class BlockCheck {
  public:
-  BlockCheck(const Graph& graph, const Plan& plan, Findings& findings)
+  BlockCheck(const graph::Graph& graph, const Plan& plan, Findings& findings)
       : graph_(graph), plan_(plan), findings_(findings), taken_(plan.residencies.size(), false) {}
 
   void run() {
@@ -18,7 +18,7 @@ class BlockCheck {
   }
 
  private:
-  void fail(OpIndex op, const std::string& what) {
+  void fail(graph::OpIndex op, const std::string& what) {
     findings_.add(Rule::kWellFormed, op, fmt::format("block {}: {}", index_, what));
   }
 
@@ -50,7 +50,7 @@ class BlockCheck {
     }
   }
 
-  const Graph& graph_;
+  const graph::Graph& graph_;
   const Plan& plan_;
   Findings& findings_;
   std::vector<bool> taken_;  // by ResidencyIndex
@@ -112,8 +112,10 @@ class BlockMigrationCheck {
 
 }  // namespace
 
-void check_blocks(const Graph& graph, const Plan& plan, Findings& findings) { BlockCheck(graph, plan, findings).run(); }
+void check_blocks(const graph::Graph& graph, const Plan& plan, Findings& findings) {
+  BlockCheck(graph, plan, findings).run();
+}
 
 void check_block_migrations(const Plan& plan, Findings& findings) { BlockMigrationCheck(plan, findings).run(); }
 
-}  // namespace sluice
+}  // namespace sluice::plan

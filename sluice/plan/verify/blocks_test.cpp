@@ -13,7 +13,7 @@
 #include "sluice/testing/program_oracle.hpp"
 #include "sluice/testing/tiny_step.hpp"
 
-namespace sluice {
+namespace sluice::plan {
 namespace {
 
 using ::testing::ElementsAre;
@@ -22,18 +22,18 @@ using ::testing::IsEmpty;
 
 // a, b and c are made by op 0, leave together while ops 1 to 3 run, and are read by op 4. `big` takes their room.
 struct Step {
-  enum : TensorId { kA, kB, kC, kBig };
+  enum : graph::TensorId { kA, kB, kC, kBig };
   enum : ResidencyIndex { kFastA, kFastB, kFastC, kSlowA, kSlowB, kSlowC, kBackA, kBackB, kBackC, kRoom };
-  Graph graph;
-  Machine machine = testing::tiny_machine();
+  graph::Graph graph;
+  memory::Machine machine = testing::tiny_machine();
   Plan plan;
 
   Step() {
     graph.layers = {"all"};
-    testing::add_tiny_tensor(graph, "a", Role::kActivation, 100);
-    testing::add_tiny_tensor(graph, "b", Role::kActivation, 5000);
-    testing::add_tiny_tensor(graph, "c", Role::kActivation, 64);
-    testing::add_tiny_tensor(graph, "big", Role::kActivation, 8192);
+    testing::add_tiny_tensor(graph, "a", graph::Role::kActivation, 100);
+    testing::add_tiny_tensor(graph, "b", graph::Role::kActivation, 5000);
+    testing::add_tiny_tensor(graph, "c", graph::Role::kActivation, 64);
+    testing::add_tiny_tensor(graph, "big", graph::Role::kActivation, 8192);
     testing::add_tiny_op(graph, "make", {}, {kA, kB, kC});
     testing::add_tiny_op(graph, "other", {}, {});
     testing::add_tiny_op(graph, "big", {}, {kBig});
@@ -44,9 +44,9 @@ struct Step {
 
   PlanBuilder builder() const {
     PlanBuilder builder(graph, machine);
-    const auto add = [&](TierId tier, Interval<OpIndex> ops) {
+    const auto add = [&](memory::TierId tier, Interval<graph::OpIndex> ops) {
       std::vector<ResidencyIndex> members;
-      for (const TensorId id : {kA, kB, kC}) members.push_back(builder.add_residency(id, tier, ops));
+      for (const graph::TensorId id : {kA, kB, kC}) members.push_back(builder.add_residency(id, tier, ops));
       builder.add_block(members);
       return members;
     };
@@ -54,8 +54,10 @@ struct Step {
     const auto kept = add(1, {1, 4});
     const auto back = add(0, {3, 5});
     builder.add_residency(kBig, 0, {2, 3});
-    for (const TensorId id : {kA, kB, kC}) builder.add_migration(id, made[as_index(id)], kept[as_index(id)], 0, 2);
-    for (const TensorId id : {kA, kB, kC}) builder.add_migration(id, kept[as_index(id)], back[as_index(id)], 2, 4);
+    for (const graph::TensorId id : {kA, kB, kC})
+      builder.add_migration(id, made[as_index(id)], kept[as_index(id)], 0, 2);
+    for (const graph::TensorId id : {kA, kB, kC})
+      builder.add_migration(id, kept[as_index(id)], back[as_index(id)], 2, 4);
     return builder;
   }
 };
@@ -66,7 +68,7 @@ TEST(Blocks, LieInPagesOfTheirOwnMemberBehindMember) {
   EXPECT_EQ(step.plan.arena_bytes[0], 8192) << "5,312 bytes, up to two pages";
   const auto offset = [&](ResidencyIndex i) { return step.plan.residencies[as_index(i)].offset; };
   for (const ResidencyIndex first : {Step::kFastA, Step::kSlowA, Step::kBackA}) {
-    EXPECT_EQ(offset(first) % kBlockAlignment, 0);
+    EXPECT_EQ(offset(first) % memory::kBlockAlignment, 0);
     EXPECT_EQ(offset(first + 1), offset(first) + 128);
     EXPECT_EQ(offset(first + 2), offset(first) + 128 + 5056);
   }
@@ -74,12 +76,13 @@ TEST(Blocks, LieInPagesOfTheirOwnMemberBehindMember) {
 
 TEST(Blocks, MoveInOneTransfer) {
   const Step step;
-  const Program program = lower_plan(step.graph, step.machine, step.plan).value();
+  const program::Program program = program::lower_plan(step.graph, step.machine, step.plan).value();
   ASSERT_EQ(program.transfers.size(), 2U);
-  for (const TransferInstruction& transfer : program.transfers) {
+  for (const program::TransferInstruction& transfer : program.transfers) {
     EXPECT_EQ(transfer.tensor, Step::kA);
     EXPECT_EQ(transfer.bytes, 8192);
-    EXPECT_THAT(transfer.others, ElementsAre(TransferPart{Step::kB, 128}, TransferPart{Step::kC, 5184}));
+    EXPECT_THAT(transfer.others,
+                ElementsAre(program::TransferPart{Step::kB, 128}, program::TransferPart{Step::kC, 5184}));
   }
   EXPECT_EQ(program.compute[4].operands[2].offset, program.transfers[1].to.offset + 5184);
   EXPECT_THAT(program.compute[2].waits, ElementsAre(0)) << "big takes the room that the block leaves";
@@ -108,7 +111,7 @@ TEST(Blocks, AreTakenApartOnPagesOfTheirOwn) {
   const Plan apart = on_own_pages(step.graph, step.machine, step.plan);
   EXPECT_THAT(verify_plan(step.graph, step.machine, apart), IsEmpty());
   EXPECT_THAT(apart.blocks, IsEmpty());
-  EXPECT_EQ(lower_plan(step.graph, step.machine, apart).value().transfers.size(), 6U);
+  EXPECT_EQ(program::lower_plan(step.graph, step.machine, apart).value().transfers.size(), 6U);
 }
 
 struct Break {
@@ -121,8 +124,8 @@ class BrokenBlocks : public ::testing::TestWithParam<Break> {};
 
 TEST_P(BrokenBlocks, AreRejected) {
   Step step;
-  for (Bytes& budget : step.plan.budgets) budget += 4 * kBlockAlignment;
-  for (Bytes& bytes : step.plan.arena_bytes) bytes += 4 * kBlockAlignment;
+  for (Bytes& budget : step.plan.budgets) budget += 4 * memory::kBlockAlignment;
+  for (Bytes& bytes : step.plan.arena_bytes) bytes += 4 * memory::kBlockAlignment;
   GetParam().apply(step);
   const auto violations = verify_plan(step.graph, step.machine, step.plan);
   ASSERT_FALSE(violations.empty());
@@ -149,7 +152,7 @@ const Break kBreaks[] = {
      "offset 64 is not a multiple of 4096"},
     {"PageSharedWithAnother",
      [](Step& s) {
-       s.plan.residencies[Step::kRoom] = {Step::kBig, 0, kBlockAlignment, {2, 4}};
+       s.plan.residencies[Step::kRoom] = {Step::kBig, 0, memory::kBlockAlignment, {2, 4}};
      },
      "no-overlap"},
     {"OneMigrationMissing", [](Step& s) { s.plan.migrations.erase(s.plan.migrations.begin() + 1); },
@@ -182,4 +185,4 @@ INSTANTIATE_TEST_SUITE_P(Each, BrokenBlocks, ::testing::ValuesIn(kBreaks),
                          [](const auto& tested) { return std::string(tested.param.name); });
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::plan

@@ -12,7 +12,7 @@
 #include "sluice/plan/verify/payments.hpp"
 #include "sluice/plan/verify/rounded_sum.hpp"
 
-namespace sluice {
+namespace sluice::plan {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
@@ -29,8 +29,8 @@ struct Paid {
 // Of one byte of a tensor; `in_place` by use, or empty.
 class ByteLife {
  public:
-  ByteLife(const Payments& payments, const std::vector<Use>& uses, std::span<const UseInPlace> in_place, Bytes bytes,
-           OpIndex op_count, double share)
+  ByteLife(const Payments& payments, const std::vector<graph::Use>& uses, std::span<const UseInPlace> in_place,
+           Bytes bytes, graph::OpIndex op_count, double share)
       : payments_(payments),
         uses_(uses),
         in_place_(in_place),
@@ -44,7 +44,7 @@ class ByteLife {
   // Of a persistent one, wherever its place between steps.
   double persistent() const {
     if (uses_.empty()) return 0;
-    const OpIndex last = uses_.back().op;
+    const graph::OpIndex last = uses_.back().op;
     const Paid from_slow = through(used(until({.slow = 0}, 0), 0));
     const double ends_slow = next(from_slow, last, op_count_, !uses_.back().writes).slow;
     const Paid from_fast = through(used(until({.without_copy = 0}, 0), 0));
@@ -65,7 +65,7 @@ class ByteLife {
   }
 
   // `read`: the op at `from` only read it, and it may come while that reads it in slow memory.
-  Paid next(const Paid& paid, OpIndex from, OpIndex to, bool read) const {
+  Paid next(const Paid& paid, graph::OpIndex from, graph::OpIndex to, bool read) const {
     const double stays = payments_.stays(from, to);
     const double comes = payments_.comes(from, to, share_);
     const double leaves = payments_.leaves(from, to, share_);
@@ -78,7 +78,7 @@ class ByteLife {
   }
 
   Paid used(const Paid& paid, std::size_t i) const {
-    const Use& use = uses_[i];
+    const graph::Use& use = uses_[i];
     const double room = payments_.is_used_in_fast(use.op);
     const double slow = in_place_.empty() ? kNever : payments_.is_used_in_place(use.op, in_place_[i]) / bytes_;
     if (use.writes) return {.without_copy = paid.fast() + room, .slow = paid.slow + slow};
@@ -89,10 +89,10 @@ class ByteLife {
   }
 
   const Payments& payments_;
-  const std::vector<Use>& uses_;
+  const std::vector<graph::Use>& uses_;
   std::span<const UseInPlace> in_place_;
   double bytes_;
-  OpIndex op_count_;
+  graph::OpIndex op_count_;
   double share_;
 };
 
@@ -119,7 +119,7 @@ Result<Seconds> certified_seconds(const BoundedStep& step, const StepPrices& pri
   }
   SLUICE_CHECK(step.in_place.empty() || step.in_place.size() == step.graph.tensors().size(), "all tensors, or none");
   const Payments payments(step.link, prices);
-  const Liveness liveness = analyze_liveness(step.graph);
+  const graph::Liveness liveness = graph::analyze_liveness(step.graph);
   const std::size_t ops = prices.room.size();
   const double rent = std::accumulate(prices.room.begin(), prices.room.end(), 0.0);
   RoundedSum bound(2.0 * static_cast<double>(ops + step.graph.tensors().size()) + 16);
@@ -129,15 +129,15 @@ Result<Seconds> certified_seconds(const BoundedStep& step, const StepPrices& pri
     bound.add_magnitude(step.op_seconds[op]);
     bound.add(-prices.room[op] * static_cast<double>(step.fast));
   }
-  for (TensorId id = 0; id < step.graph.tensor_count(); ++id) {
-    const std::vector<Use>& uses = liveness.uses[id];
+  for (graph::TensorId id = 0; id < step.graph.tensor_count(); ++id) {
+    const std::vector<graph::Use>& uses = liveness.uses[id];
     const Bytes bytes = step.graph.tensor(id).bytes;
     if (uses.empty() || bytes == 0) continue;
     const double share = step.moved_share.empty() ? 1 : step.moved_share[as_index(id)];
     std::span<const UseInPlace> in_place;
     if (!step.in_place.empty()) in_place = step.in_place[as_index(id)];
     const ByteLife life(payments, uses, in_place, bytes, step.graph.op_count(), share);
-    const double pays = is_persistent(step.graph.tensor(id).role) ? life.persistent() : life.made();
+    const double pays = graph::is_persistent(step.graph.tensor(id).role) ? life.persistent() : life.made();
     bound.add(pays * static_cast<double>(bytes));
     bound.add_magnitude(rent * static_cast<double>(bytes));
   }
@@ -145,4 +145,4 @@ Result<Seconds> certified_seconds(const BoundedStep& step, const StepPrices& pri
   return bound.at_least();
 }
 
-}  // namespace sluice
+}  // namespace sluice::plan

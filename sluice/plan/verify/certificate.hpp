@@ -32,10 +32,10 @@
 #include "sluice/graph/graph.hpp"
 #include "sluice/plan/plan.hpp"
 
-namespace sluice {
+namespace sluice::plan {
 
 struct BoundedStep {
-  const Graph& graph;
+  const graph::Graph& graph;
   std::span<const Seconds> op_seconds;  // with all operands in the fast tier
   TwoWayLink link;
   Bytes fast = 0;                            // the budget
@@ -48,4 +48,4 @@ struct BoundedStep {
 // Prices that are not of this step, or not as prices.hpp says, prove nothing: kBadInput.
 Result<Seconds> certified_seconds(const BoundedStep& step, const StepPrices& prices);
 
-}  // namespace sluice
+}  // namespace sluice::plan

@@ -5,21 +5,22 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/plan/verify/verifier_checks.hpp"
 
-namespace sluice {
+namespace sluice::plan {
 namespace {
 
 // What a residency holds, as the walk over the step goes on.
 struct Copy {
   enum class State { kEmpty, kValid, kStale } state = State::kEmpty;
-  OpIndex valid_from = 0;   // kValid: until then a migration may still be filling it
-  OpIndex stale_since = 0;  // kStale: the op that wrote another copy
+  graph::OpIndex valid_from = 0;   // kValid: until then a migration may still be filling it
+  graph::OpIndex stale_since = 0;  // kStale: the op that wrote another copy
 };
 
 // Walks the step in plan order: migrations issued after op k-1, then op k. Each tensor's copies change state only by
 // what names the tensor, so the walk is linear in operands and migrations times the residencies of one tensor.
 class CopyWalk {
  public:
-  CopyWalk(const Graph& graph, const Machine& machine, const Plan& plan, const Names& names, Findings& findings)
+  CopyWalk(const graph::Graph& graph, const memory::Machine& machine, const Plan& plan, const Names& names,
+           Findings& findings)
       : graph_(graph),
         machine_(machine),
         plan_(plan),
@@ -37,7 +38,7 @@ class CopyWalk {
   void run() {
     begin_step();
     std::size_t issued = 0;
-    for (OpIndex op = 0; op <= graph_.op_count(); ++op) {
+    for (graph::OpIndex op = 0; op <= graph_.op_count(); ++op) {
       for (; issued < plan_.migrations.size() && plan_.migrations[issued].issue_after < op; ++issued) {
         start_migration(static_cast<MigrationIndex>(issued));
       }
@@ -52,8 +53,8 @@ class CopyWalk {
 
   void begin_step() {
     starts_ = verify::step_beginnings(graph_, plan_);
-    for (TensorId tensor = 0; tensor < graph_.tensor_count(); ++tensor) {
-      if (!is_persistent(graph_.tensor(tensor).role)) continue;
+    for (graph::TensorId tensor = 0; tensor < graph_.tensor_count(); ++tensor) {
+      if (!graph::is_persistent(graph_.tensor(tensor).role)) continue;
       for (const ResidencyIndex start : starts_[as_index(tensor)]) copy(start) = {Copy::State::kValid, 0, 0};
       if (starts_[as_index(tensor)].size() == 1) continue;
       findings_.add(Rule::kCycleClosed, kStepStart,
@@ -65,7 +66,7 @@ class CopyWalk {
 
   void start_migration(MigrationIndex index) {
     const Migration& m = plan_.migrations[as_index(index)];
-    const TierId from = residency(m.from).tier, to = residency(m.to).tier;
+    const memory::TierId from = residency(m.from).tier, to = residency(m.to).tier;
     if (!machine_.link_between(from, to)) {
       findings_.add(Rule::kLinkExists, m.issue_after,
                     fmt::format("{} of {}: no link joins {} to {}", names_.migration(index), names_.tensor(m.tensor),
@@ -97,15 +98,15 @@ class CopyWalk {
     }
   }
 
-  void run_op(OpIndex index) {
-    const Op& op = graph_.op(index);
-    const std::vector<TierId>& tiers = plan_.ops[as_index(index)].operand_tiers;
+  void run_op(graph::OpIndex index) {
+    const graph::Op& op = graph_.op(index);
+    const std::vector<memory::TierId>& tiers = plan_.ops[as_index(index)].operand_tiers;
     for (std::size_t i = 0; i < tiers.size(); ++i) check_addressable(index, tiers[i]);
     for (std::size_t i = 0; i < op.inputs.size(); ++i) read(index, op.inputs[i], tiers[i]);
     for (std::size_t i = 0; i < op.outputs.size(); ++i) write(index, op.outputs[i], tiers[op.inputs.size() + i]);
   }
 
-  void check_addressable(OpIndex op, TierId tier) {
+  void check_addressable(graph::OpIndex op, memory::TierId tier) {
     const ProcessorId processor = plan_.ops[as_index(op)].processor;
     if (machine_.addresses(processor, tier)) return;
     const std::string who = machine_.tier(tier).addressable ? fmt::format("processor {} '{}'", processor,
@@ -117,10 +118,10 @@ class CopyWalk {
   }
 
   // The tensor's residency in `tier` at `op`, or -1 after reporting that there is none.
-  ResidencyIndex operand(OpIndex op, TensorId tensor, TierId tier) {
+  ResidencyIndex operand(graph::OpIndex op, graph::TensorId tensor, memory::TierId tier) {
     for (const ResidencyIndex i : residencies_of_[as_index(tensor)]) {
       if (residency(i).tier != tier || !residency(i).ops.contains(op)) continue;
-      if (residency(i).encoding != Encoding::kNone) {
+      if (residency(i).encoding != memory::Encoding::kNone) {
         findings_.add(Rule::kEncodingAllowed, op,
                       fmt::format("{} uses {} in {}, where it lies encoded ({})", names_.op(op), names_.tensor(tensor),
                                   names_.residency(i), to_string(residency(i).encoding)));
@@ -133,7 +134,7 @@ class CopyWalk {
     return -1;
   }
 
-  void read(OpIndex op, TensorId tensor, TierId tier) {
+  void read(graph::OpIndex op, graph::TensorId tensor, memory::TierId tier) {
     const ResidencyIndex found = operand(op, tensor, tier);
     if (found < 0) return;
     const Copy& held = copy(found);
@@ -151,7 +152,7 @@ class CopyWalk {
     }
   }
 
-  void write(OpIndex op, TensorId tensor, TierId tier) {
+  void write(graph::OpIndex op, graph::TensorId tensor, memory::TierId tier) {
     const ResidencyIndex found = operand(op, tensor, tier);
     std::erase_if(under_way_[as_index(tensor)],
                   [&](MigrationIndex i) { return plan_.migrations[as_index(i)].needed_by <= op; });
@@ -168,16 +169,16 @@ class CopyWalk {
   }
 
   void end_step() {
-    for (TensorId tensor = 0; tensor < graph_.tensor_count(); ++tensor) {
-      const Role role = graph_.tensor(tensor).role;
-      if (is_persistent(role) && starts_[as_index(tensor)].size() == 1)
+    for (graph::TensorId tensor = 0; tensor < graph_.tensor_count(); ++tensor) {
+      const graph::Role role = graph_.tensor(tensor).role;
+      if (graph::is_persistent(role) && starts_[as_index(tensor)].size() == 1)
         check_cycle(tensor, starts_[as_index(tensor)].front());
-      if (role == Role::kOutput && written_last_[as_index(tensor)] >= 0)
+      if (role == graph::Role::kOutput && written_last_[as_index(tensor)] >= 0)
         check_output(tensor, written_last_[as_index(tensor)]);
     }
   }
 
-  void check_cycle(TensorId tensor, ResidencyIndex start) {
+  void check_cycle(graph::TensorId tensor, ResidencyIndex start) {
     const Residency& began = residency(start);
     for (const ResidencyIndex i : residencies_of_[as_index(tensor)]) {
       const Residency& r = residency(i);
@@ -189,15 +190,15 @@ class CopyWalk {
                               names_.tensor(tensor), names_.residency(start)));
   }
 
-  void check_output(TensorId tensor, ResidencyIndex last) {
+  void check_output(graph::TensorId tensor, ResidencyIndex last) {
     if (residency(last).ops.end == graph_.op_count()) return;
     findings_.add(Rule::kOperandResident, graph_.op_count(),
                   fmt::format("the caller reads {} after the step, and it was last written in {}",
                               names_.tensor(tensor), names_.residency(last)));
   }
 
-  const Graph& graph_;
-  const Machine& machine_;
+  const graph::Graph& graph_;
+  const memory::Machine& machine_;
   const Plan& plan_;
   const Names& names_;
   Findings& findings_;
@@ -210,9 +211,9 @@ class CopyWalk {
 
 }  // namespace
 
-void check_copies(const Graph& graph, const Machine& machine, const Plan& plan, const Names& names,
+void check_copies(const graph::Graph& graph, const memory::Machine& machine, const Plan& plan, const Names& names,
                   Findings& findings) {
   CopyWalk(graph, machine, plan, names, findings).run();
 }
 
-}  // namespace sluice
+}  // namespace sluice::plan

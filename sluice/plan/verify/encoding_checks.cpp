@@ -5,12 +5,12 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/plan/verify/verifier_checks.hpp"
 
-namespace sluice {
+namespace sluice::plan {
 namespace {
 
 class EncodingCheck {
  public:
-  EncodingCheck(const Graph& graph, const Plan& plan, const Names& names, Findings& findings)
+  EncodingCheck(const graph::Graph& graph, const Plan& plan, const Names& names, Findings& findings)
       : graph_(graph),
         plan_(plan),
         names_(names),
@@ -24,7 +24,7 @@ class EncodingCheck {
 
   void run() {
     for (std::size_t i = 0; i < plan_.residencies.size(); ++i) {
-      if (plan_.residencies[i].encoding != Encoding::kNone) check_residency(static_cast<ResidencyIndex>(i));
+      if (plan_.residencies[i].encoding != memory::Encoding::kNone) check_residency(static_cast<ResidencyIndex>(i));
     }
     for (std::size_t i = 0; i < plan_.migrations.size(); ++i) check_migration(static_cast<MigrationIndex>(i));
   }
@@ -32,7 +32,7 @@ class EncodingCheck {
  private:
   const Residency& residency(ResidencyIndex i) const { return plan_.residencies[as_index(i)]; }
 
-  void fail(OpIndex op, ResidencyIndex i, const std::string& why) {
+  void fail(graph::OpIndex op, ResidencyIndex i, const std::string& why) {
     findings_.add(Rule::kEncodingAllowed, op,
                   fmt::format("{} is to lie encoded ({}) in {}, {}", names_.tensor(residency(i).tensor),
                               to_string(residency(i).encoding), names_.residency(i), why));
@@ -40,13 +40,13 @@ class EncodingCheck {
 
   void check_residency(ResidencyIndex i) {
     const Residency& r = residency(i);
-    const Tensor& tensor = graph_.tensor(r.tensor);
-    if (!allows(tensor, r.encoding)) {
+    const graph::Tensor& tensor = graph_.tensor(r.tensor);
+    if (!graph::allows(tensor, r.encoding)) {
       fail(r.ops.begin, i,
            fmt::format("and its elements are {}: the encoding is for {}", to_string(tensor.dtype),
-                       elements_allowed(r.encoding)));
+                       graph::elements_allowed(r.encoding)));
     }
-    if (r.tier == kFastTier) fail(r.ops.begin, i, "and in the fastest tier nothing is encoded");
+    if (r.tier == memory::kFastTier) fail(r.ops.begin, i, "and in the fastest tier nothing is encoded");
     if (in_block_[as_index(i)]) fail(r.ops.begin, i, "and is a member of a block, which moves as it is");
     const auto& beginnings = beginnings_[as_index(r.tensor)];
     if (std::ranges::find(beginnings, i) != beginnings.end()) {
@@ -57,13 +57,14 @@ class EncodingCheck {
   void check_migration(MigrationIndex index) {
     const Migration& m = plan_.migrations[as_index(index)];
     for (const auto& [encoded, other] : {std::pair(m.from, m.to), std::pair(m.to, m.from)}) {
-      if (residency(encoded).encoding == Encoding::kNone || residency(other).tier == kFastTier) continue;
+      if (residency(encoded).encoding == memory::Encoding::kNone || residency(other).tier == memory::kFastTier)
+        continue;
       fail(m.issue_after, encoded,
            fmt::format("and {} joins it with {}: only tier 0 does", names_.migration(index), names_.residency(other)));
     }
   }
 
-  const Graph& graph_;
+  const graph::Graph& graph_;
   const Plan& plan_;
   const Names& names_;
   Findings& findings_;
@@ -73,8 +74,8 @@ class EncodingCheck {
 
 }  // namespace
 
-void check_encodings(const Graph& graph, const Plan& plan, const Names& names, Findings& findings) {
+void check_encodings(const graph::Graph& graph, const Plan& plan, const Names& names, Findings& findings) {
   EncodingCheck(graph, plan, names, findings).run();
 }
 
-}  // namespace sluice
+}  // namespace sluice::plan

@@ -8,7 +8,7 @@
 #include "sluice/program/program.hpp"
 #include "sluice/testing/tiny_step.hpp"
 
-namespace sluice {
+namespace sluice::plan {
 namespace {
 
 using ::testing::ElementsAre;
@@ -19,9 +19,9 @@ using testing::TinyStep;
 // tiny_step() with x encoded in the file.
 class EncodingRuleTest : public ::testing::Test {
  protected:
-  using T = TinyStep;
+  using T = testing::TinyStep;
   EncodingRuleTest() {
-    residency(T::kXFile).encoding = Encoding::kZeroValue;
+    residency(T::kXFile).encoding = memory::Encoding::kZeroValue;
     step_.plan.budgets[0] += staging_bytes(step_.plan);
     step_.plan.arena_bytes[0] += staging_bytes(step_.plan);
   }
@@ -33,22 +33,22 @@ class EncodingRuleTest : public ::testing::Test {
     }
     return all;
   }
-  void set_dtype(DType dtype) {
+  void set_dtype(graph::DType dtype) {
     step_.graph.tensor(T::kX).dtype = dtype;
     step_.plan.graph_fingerprint = step_.graph.fingerprint();
   }
 
-  TinyStep step_ = testing::tiny_step();
+  testing::TinyStep step_ = testing::tiny_step();
 };
 
 TEST_F(EncodingRuleTest, AnEncodedCopyIsSound) {
   EXPECT_THAT(broken(), IsEmpty());
-  set_dtype(DType::kBF16);
+  set_dtype(graph::DType::kBF16);
   EXPECT_THAT(broken(), IsEmpty());
 }
 
 TEST_F(EncodingRuleTest, TheElementsMustBeFloats) {
-  for (const DType dtype : {DType::kI32, DType::kU8}) {
+  for (const graph::DType dtype : {graph::DType::kI32, graph::DType::kU8}) {
     set_dtype(dtype);
     EXPECT_THAT(broken(),
                 ElementsAre(HasSubstr("encoding-allowed: tensor 1 'x' is to lie encoded (zero-value) in "
@@ -59,25 +59,25 @@ TEST_F(EncodingRuleTest, TheElementsMustBeFloats) {
 }
 
 TEST_F(EncodingRuleTest, NarrowIsForIntegers) {
-  residency(T::kXFile).encoding = Encoding::kNarrow;
-  for (const DType dtype : {DType::kI32, DType::kU8}) {
+  residency(T::kXFile).encoding = memory::Encoding::kNarrow;
+  for (const graph::DType dtype : {graph::DType::kI32, graph::DType::kU8}) {
     set_dtype(dtype);
     EXPECT_THAT(broken(), IsEmpty());
   }
-  for (const DType dtype : {DType::kF32, DType::kBF16}) {
+  for (const graph::DType dtype : {graph::DType::kF32, graph::DType::kBF16}) {
     set_dtype(dtype);
     EXPECT_THAT(broken(), ElementsAre(HasSubstr("the encoding is for i32 and u8")));
   }
 }
 
 TEST_F(EncodingRuleTest, NothingIsEncodedInTheFastestTier) {
-  residency(T::kXDramAgain).encoding = Encoding::kZeroValue;
+  residency(T::kXDramAgain).encoding = memory::Encoding::kZeroValue;
   EXPECT_THAT(broken(), ::testing::Contains(HasSubstr("encoding-allowed: tensor 1 'x' is to lie encoded")));
   EXPECT_THAT(broken(), ::testing::Contains(HasSubstr("in the fastest tier nothing is encoded")));
 }
 
 TEST_F(EncodingRuleTest, OpsUseNothingEncoded) {
-  step_.machine = testing::tiny_machine(TierKind::kEmulated);
+  step_.machine = testing::tiny_machine(memory::TierKind::kEmulated);
   step_.plan.machine_fingerprint = step_.machine.fingerprint();
   ASSERT_THAT(broken(), IsEmpty());
   residency(T::kXFile).ops.end = 5;
@@ -88,9 +88,9 @@ TEST_F(EncodingRuleTest, OpsUseNothingEncoded) {
 TEST_F(EncodingRuleTest, AStepBeginsWithNothingEncoded) {
   auto& plan = step_.plan;
   residency(T::kWDram).ops.begin = 0;
-  plan.residencies.push_back({T::kW, 1, 8192, {0, 5}, Encoding::kZeroValue});
-  plan.arena_bytes[1] += kBlockAlignment;
-  residency(T::kXFile).encoding = Encoding::kNone;
+  plan.residencies.push_back({T::kW, 1, 8192, {0, 5}, memory::Encoding::kZeroValue});
+  plan.arena_bytes[1] += memory::kBlockAlignment;
+  residency(T::kXFile).encoding = memory::Encoding::kNone;
   plan.migrations.insert(plan.migrations.begin(), {T::kW, 7, T::kWDram, kStepStart, 0});
   plan.migrations.push_back({T::kW, T::kWDram, 7, 4, 5});
   EXPECT_THAT(broken(), ElementsAre(HasSubstr("where it begins the step, and between steps tensors lie as they are")));
@@ -98,14 +98,14 @@ TEST_F(EncodingRuleTest, AStepBeginsWithNothingEncoded) {
 
 TEST_F(EncodingRuleTest, NorEndsAsItDidNotBegin) {
   auto& plan = step_.plan;
-  residency(T::kXFile).encoding = Encoding::kNone;
+  residency(T::kXFile).encoding = memory::Encoding::kNone;
   plan.residencies.push_back({T::kW, 1, 8192, {0, 1}});
-  plan.residencies.push_back({T::kW, 1, 8192, {4, 5}, Encoding::kZeroValue});
-  plan.arena_bytes[1] += kBlockAlignment;
+  plan.residencies.push_back({T::kW, 1, 8192, {4, 5}, memory::Encoding::kZeroValue});
+  plan.arena_bytes[1] += memory::kBlockAlignment;
   plan.migrations.insert(plan.migrations.begin(), {T::kW, 7, T::kWDram, kStepStart, 0});
   plan.migrations.push_back({T::kW, T::kWDram, 8, 4, 5});
   EXPECT_THAT(broken(), ElementsAre(HasSubstr("cycle-closed: tensor 0 'w' begins the step in")));
-  residency(8).encoding = Encoding::kNone;
+  residency(8).encoding = memory::Encoding::kNone;
   EXPECT_THAT(broken(), IsEmpty());
 }
 
@@ -128,7 +128,7 @@ TEST_F(EncodingRuleTest, OnlyTierZeroIsEncodedFrom) {
 TEST_F(EncodingRuleTest, ABlockMovesAsItIs) {
   auto& plan = step_.plan;
   plan.residencies.push_back({T::kN, 1, 8192, {1, 3}});
-  plan.arena_bytes[1] += kBlockAlignment;
+  plan.arena_bytes[1] += memory::kBlockAlignment;
   plan.blocks = {{{T::kXFile, 7}}};
   residency(7).offset = 8000 + 0;  // x has 8000 bytes, a multiple of 64
   plan.arena_bytes[1] = 12288;
@@ -140,20 +140,20 @@ TEST_F(EncodingRuleTest, ABlockMovesAsItIs) {
 }
 
 TEST_F(EncodingRuleTest, StagingIsLeftFreeBehindWhatThePlanUses) {
-  step_.plan.arena_bytes[0] -= kBlockAlignment;
+  step_.plan.arena_bytes[0] -= memory::kBlockAlignment;
   EXPECT_THAT(broken(), ElementsAre(HasSubstr(
                             "within-budget: the fast arena's last 524288 bytes are for encoding; it has 540672, "
                             "and tensor 3 'n' in residency 5")));
-  residency(T::kXFile).encoding = Encoding::kNone;
+  residency(T::kXFile).encoding = memory::Encoding::kNone;
   EXPECT_THAT(broken(), IsEmpty()) << "who encodes nothing needs none";
 }
 
 TEST_F(EncodingRuleTest, BothGeometriesLeaveTheSame) {
   EXPECT_EQ(verify::staging(step_.plan), staging_bytes(step_.plan));
-  residency(T::kXFile).encoding = Encoding::kNone;
+  residency(T::kXFile).encoding = memory::Encoding::kNone;
   EXPECT_EQ(verify::staging(step_.plan), 0);
   EXPECT_EQ(staging_bytes(step_.plan), 0);
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::plan

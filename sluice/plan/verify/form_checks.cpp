@@ -7,12 +7,12 @@
 
 #include "sluice/plan/verify/verifier_checks.hpp"
 
-namespace sluice {
+namespace sluice::plan {
 namespace {
 
 class FormCheck {
  public:
-  FormCheck(const Graph& graph, const Machine& machine, const Plan& plan, Findings& findings)
+  FormCheck(const graph::Graph& graph, const memory::Machine& machine, const Plan& plan, Findings& findings)
       : graph_(graph), machine_(machine), plan_(plan), findings_(findings) {}
 
   void run() {
@@ -22,15 +22,17 @@ class FormCheck {
     check_blocks(graph_, plan_, findings_);
     if (!findings_.empty()) return;  // offsets follow from blocks
     check_offsets();
-    for (OpIndex op = 0; op < graph_.op_count(); ++op) check_op(op);
+    for (graph::OpIndex op = 0; op < graph_.op_count(); ++op) check_op(op);
     for (std::size_t i = 0; i < plan_.migrations.size(); ++i) check_migration(i);
     if (findings_.empty()) check_block_migrations(plan_, findings_);
     check_one_residency_at_a_time();
   }
 
  private:
-  void fail(OpIndex op, std::string message) { findings_.add(Rule::kWellFormed, op, std::move(message)); }
-  bool is_tier(TierId tier) const { return tier >= 0 && static_cast<std::size_t>(tier) < machine_.tiers.size(); }
+  void fail(graph::OpIndex op, std::string message) { findings_.add(Rule::kWellFormed, op, std::move(message)); }
+  bool is_tier(memory::TierId tier) const {
+    return tier >= 0 && static_cast<std::size_t>(tier) < machine_.tiers.size();
+  }
   bool is_residency(ResidencyIndex i) const { return i >= 0 && static_cast<std::size_t>(i) < plan_.residencies.size(); }
 
   void check_lists() {
@@ -68,8 +70,8 @@ class FormCheck {
     if (findings_.empty()) check_stitches(machine_, plan_, extents, findings_);
   }
 
-  void check_op(OpIndex index) {
-    const Op& op = graph_.op(index);
+  void check_op(graph::OpIndex index) {
+    const graph::Op& op = graph_.op(index);
     const OpPlacement& placement = plan_.ops[static_cast<std::size_t>(index)];
     const auto error = [&](const std::string& what) {
       fail(index, fmt::format("op {} '{}': {}", index, op.name, what));
@@ -78,7 +80,7 @@ class FormCheck {
       return error(fmt::format("{} operand tiers for {} operands", placement.operand_tiers.size(),
                                op.inputs.size() + op.outputs.size()));
     }
-    for (const TierId tier : placement.operand_tiers) {
+    for (const memory::TierId tier : placement.operand_tiers) {
       if (!is_tier(tier)) error(fmt::format("no tier {}", tier));
     }
     check_same_tier(op, placement, error);
@@ -86,8 +88,8 @@ class FormCheck {
 
   // An op that names a tensor twice works on one copy of it.
   template <typename ReportError>
-  void check_same_tier(const Op& op, const OpPlacement& placement, const ReportError& error) {
-    std::vector<TensorId> operands = op.inputs;
+  void check_same_tier(const graph::Op& op, const OpPlacement& placement, const ReportError& error) {
+    std::vector<graph::TensorId> operands = op.inputs;
     operands.insert(operands.end(), op.outputs.begin(), op.outputs.end());
     for (std::size_t i = 0; i < operands.size(); ++i) {
       const auto first =
@@ -147,16 +149,16 @@ class FormCheck {
     }
   }
 
-  const Graph& graph_;
-  const Machine& machine_;
+  const graph::Graph& graph_;
+  const memory::Machine& machine_;
   const Plan& plan_;
   Findings& findings_;
 };
 
 }  // namespace
 
-void check_form(const Graph& graph, const Machine& machine, const Plan& plan, Findings& findings) {
+void check_form(const graph::Graph& graph, const memory::Machine& machine, const Plan& plan, Findings& findings) {
   FormCheck(graph, machine, plan, findings).run();
 }
 
-}  // namespace sluice
+}  // namespace sluice::plan

@@ -4,16 +4,16 @@
 
 #include "sluice/base/as_index.hpp"
 
-namespace sluice::verify {
+namespace sluice::plan::verify {
 namespace {
 
 constexpr Bytes kPage = 4096;
 constexpr Bytes kLine = 64;
-constexpr TierId kFastest = 0;
+constexpr memory::TierId kFastest = 0;
 
 Bytes in_whole(Bytes unit, Bytes bytes) { return (bytes + unit - 1) / unit * unit; }
 
-Bytes tensor_bytes(const Graph& graph, const Plan& plan, ResidencyIndex residency) {
+Bytes tensor_bytes(const graph::Graph& graph, const Plan& plan, ResidencyIndex residency) {
   return graph.tensor(plan.residencies[as_index(residency)].tensor).bytes;
 }
 
@@ -35,12 +35,12 @@ Bytes staging(const Plan& plan) {
   constexpr Bytes kForATier = 512 * 1024;
   std::vector<bool> encoded(plan.arena_bytes.size(), false);
   for (const Residency& residency : plan.residencies) {
-    if (residency.encoding != Encoding::kNone) encoded[as_index(residency.tier)] = true;
+    if (residency.encoding != memory::Encoding::kNone) encoded[as_index(residency.tier)] = true;
   }
   return kForATier * std::count(encoded.begin(), encoded.end(), true);
 }
 
-std::vector<Bytes> member_distances(const Graph& graph, const Plan& plan, const Block& block) {
+std::vector<Bytes> member_distances(const graph::Graph& graph, const Plan& plan, const Block& block) {
   std::vector<Bytes> distances;
   Bytes next = 0;
   for (const ResidencyIndex member : block.members) {
@@ -50,7 +50,7 @@ std::vector<Bytes> member_distances(const Graph& graph, const Plan& plan, const 
   return distances;
 }
 
-std::vector<Extent> extents(const Graph& graph, const Plan& plan) {
+std::vector<Extent> extents(const graph::Graph& graph, const Plan& plan) {
   const std::vector<bool> moves = moved(plan);
   std::vector<Extent> extents;
   extents.reserve(plan.residencies.size());
@@ -73,10 +73,10 @@ std::vector<Extent> extents(const Graph& graph, const Plan& plan) {
   return extents;
 }
 
-std::vector<Interval<Bytes>> memory_at(const Plan& plan, TierId tier, Interval<Bytes> addresses) {
-  const auto next = std::ranges::upper_bound(plan.stitches, addresses.begin, {}, &Stitch::address);
+std::vector<Interval<Bytes>> memory_at(const Plan& plan, memory::TierId tier, Interval<Bytes> addresses) {
+  const auto next = std::ranges::upper_bound(plan.stitches, addresses.begin, {}, &memory::Stitch::address);
   if (tier != kFastest || next == plan.stitches.begin()) return {addresses};
-  const Stitch& stitch = *std::prev(next);
+  const memory::Stitch& stitch = *std::prev(next);
   std::vector<Interval<Bytes>> memory;
   Bytes address = stitch.address;
   for (const Interval<Bytes>& piece : stitch.memory) {
@@ -88,11 +88,11 @@ std::vector<Interval<Bytes>> memory_at(const Plan& plan, TierId tier, Interval<B
   return memory;
 }
 
-std::vector<std::vector<ResidencyIndex>> step_beginnings(const Graph& graph, const Plan& plan) {
+std::vector<std::vector<ResidencyIndex>> step_beginnings(const graph::Graph& graph, const Plan& plan) {
   std::vector<std::vector<ResidencyIndex>> beginnings(graph.tensors().size());
   for (std::size_t i = 0; i < plan.residencies.size(); ++i) {
     const Residency& residency = plan.residencies[i];
-    if (is_persistent(graph.tensor(residency.tensor).role) && residency.ops.begin == 0) {
+    if (graph::is_persistent(graph.tensor(residency.tensor).role) && residency.ops.begin == 0) {
       beginnings[as_index(residency.tensor)].push_back(static_cast<ResidencyIndex>(i));
     }
   }
@@ -102,4 +102,4 @@ std::vector<std::vector<ResidencyIndex>> step_beginnings(const Graph& graph, con
   return beginnings;
 }
 
-}  // namespace sluice::verify
+}  // namespace sluice::plan::verify

@@ -17,7 +17,7 @@
 
 #include "sluice/plan/plan.hpp"
 
-namespace sluice::verify {
+namespace sluice::plan::verify {
 
 // Bytes at the end of the fast arena that no residency may use: 512 KiB for each tier in which something lies encoded.
 Bytes staging(const Plan& plan);
@@ -29,17 +29,17 @@ struct Extent {
 };
 
 // By member: bytes from the block's first one. Members and their tensors must exist.
-std::vector<Bytes> member_distances(const Graph& graph, const Plan& plan, const Block& block);
+std::vector<Bytes> member_distances(const graph::Graph& graph, const Plan& plan, const Block& block);
 
 // By ResidencyIndex. Tensors must exist, and blocks be well-formed; migrations may be anything.
-std::vector<Extent> extents(const Graph& graph, const Plan& plan);
+std::vector<Extent> extents(const graph::Graph& graph, const Plan& plan);
 
 // The memory of tier 0 at these addresses, which must be those of an arena or of one stitch. In other tiers addresses
 // are memory.
-std::vector<Interval<Bytes>> memory_at(const Plan& plan, TierId tier, Interval<Bytes> addresses);
+std::vector<Interval<Bytes>> memory_at(const Plan& plan, memory::TierId tier, Interval<Bytes> addresses);
 
 // By TensorId: the residencies in which a persistent tensor begins the step, which contain op 0 and which no migration
 // issued before op 0 fills. Empty for other tensors. Needs a well-formed plan.
-std::vector<std::vector<ResidencyIndex>> step_beginnings(const Graph& graph, const Plan& plan);
+std::vector<std::vector<ResidencyIndex>> step_beginnings(const graph::Graph& graph, const Plan& plan);
 
-}  // namespace sluice::verify
+}  // namespace sluice::plan::verify

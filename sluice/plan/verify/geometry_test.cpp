@@ -18,12 +18,12 @@
 #include "sluice/testing/random/seeded_random.hpp"
 #include "sluice/testing/tiny_step.hpp"
 
-namespace sluice {
+namespace sluice::plan {
 namespace {
 
 using ::testing::IsEmpty;
 
-void expect_the_same(const Graph& graph, const Plan& plan) {
+void expect_the_same(const graph::Graph& graph, const Plan& plan) {
   const std::vector<verify::Extent> extents = verify::extents(graph, plan);
   const std::vector<Room> rooms = residency_rooms(graph, plan);
   ASSERT_EQ(extents.size(), rooms.size());
@@ -42,7 +42,7 @@ void expect_the_same(const Graph& graph, const Plan& plan) {
 TEST(Geometry, AgreesWithTheBuildersOnRandomPlans) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE(seed);
-    const Graph graph = testing::random_graph(seed);
+    const graph::Graph graph = testing::random_graph(seed);
     expect_the_same(graph, testing::random_plan(seed, graph, testing::random_machine(seed)));
   }
 }
@@ -51,18 +51,18 @@ TEST(Geometry, AgreesWithTheBuildersOnRandomBlocks) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE(seed);
     testing::SeededRandom random(seed);
-    Graph graph;
+    graph::Graph graph;
     graph.layers = {"all"};
-    std::vector<TensorId> all;
+    std::vector<graph::TensorId> all;
     for (int count = random.between(2, 8); count > 0; --count) {
-      all.push_back(testing::add_tiny_tensor(graph, "t", Role::kActivation, 4 * random.between<Bytes>(1, 2500)));
+      all.push_back(testing::add_tiny_tensor(graph, "t", graph::Role::kActivation, 4 * random.between<Bytes>(1, 2500)));
     }
     testing::add_tiny_op(graph, "make", {}, all);
     testing::add_tiny_op(graph, "use", all, {});
-    const Machine machine = testing::tiny_machine();
+    const memory::Machine machine = testing::tiny_machine();
     PlanBuilder builder(graph, machine);
     std::vector<ResidencyIndex> members;
-    for (const TensorId id : all) members.push_back(builder.add_residency(id, kFastTier, {0, 2}));
+    for (const graph::TensorId id : all) members.push_back(builder.add_residency(id, memory::kFastTier, {0, 2}));
     builder.add_block(members);
     const Plan plan = builder.finish(std::vector<Bytes>{kGiB, kGiB}).value();
     EXPECT_THAT(verify_plan(graph, machine, plan), IsEmpty());
@@ -73,21 +73,21 @@ TEST(Geometry, AgreesWithTheBuildersOnRandomBlocks) {
 // Another idea of the room that a residency takes.
 struct RoomRule {
   const char* name;
-  Room (*room)(const Tensor& tensor, TierId tier, bool migrates);
+  Room (*room)(const graph::Tensor& tensor, memory::TierId tier, bool migrates);
   int least_rejected;  // of 200 plans
 };
 
 // Puts every tensor of a tier behind the one before it, with room by `rule`, for the whole step.
-Plan packed_by(const RoomRule& rule, const Graph& graph, Plan plan) {
+Plan packed_by(const RoomRule& rule, const graph::Graph& graph, Plan plan) {
   const std::vector<bool> migrating = migrating_residencies(plan);
-  std::map<std::pair<TierId, TensorId>, Room> rooms;
+  std::map<std::pair<memory::TierId, graph::TensorId>, Room> rooms;
   for (std::size_t i = 0; i < plan.residencies.size(); ++i) {
     const Residency& residency = plan.residencies[i];
     const Room wanted = rule.room(graph.tensor(residency.tensor), residency.tier, migrating[i]);
     Room& room = rooms.try_emplace({residency.tier, residency.tensor}, Room{0, 1}).first->second;
     room = {std::max(room.bytes, wanted.bytes), std::max(room.alignment, wanted.alignment)};
   }
-  std::map<std::pair<TierId, TensorId>, Bytes> offsets;
+  std::map<std::pair<memory::TierId, graph::TensorId>, Bytes> offsets;
   std::vector<Bytes> ends(plan.budgets.size(), 0);
   for (const auto& [key, room] : rooms) {
     Bytes& end = ends[static_cast<std::size_t>(key.first)];
@@ -96,7 +96,7 @@ Plan packed_by(const RoomRule& rule, const Graph& graph, Plan plan) {
   }
   for (Residency& residency : plan.residencies) residency.offset = offsets[{residency.tier, residency.tensor}];
   plan.stitches.clear();
-  for (Bytes& end : ends) end = align_up(end, kBlockAlignment);
+  for (Bytes& end : ends) end = align_up(end, memory::kBlockAlignment);
   ends.front() += staging_bytes(plan);
   plan.budgets = plan.arena_bytes = ends;
   return plan;
@@ -111,8 +111,8 @@ TEST_P(WrongRooms, AreRejected) {
   int tried = 0, rejected = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE(seed);
-    const Graph graph = testing::random_graph(seed);
-    const Machine machine = testing::random_machine(seed);
+    const graph::Graph graph = testing::random_graph(seed);
+    const memory::Machine machine = testing::random_machine(seed);
     const Plan plan = testing::random_plan(seed, graph, machine);
     // Some tensors leave a place and are brought back to it at one moment, which only other places allow.
     if (!verify_plan(graph, machine, packed_by(right, graph, plan)).empty()) continue;
@@ -127,22 +127,25 @@ TEST_P(WrongRooms, AreRejected) {
 
 const RoomRule kRules[] = {
     {"SmallTensorsThatMoveSharePages",
-     [](const Tensor& tensor, TierId tier, bool) { return room_for(tensor, tier, false); }, 100},
+     [](const graph::Tensor& tensor, memory::TierId tier, bool) { return room_for(tensor, tier, false); }, 100},
     {"SmallTensorsSharePagesInEveryTier",
-     [](const Tensor& tensor, TierId, bool migrates) { return room_for(tensor, kFastTier, migrates); }, 5},
+     [](const graph::Tensor& tensor, memory::TierId, bool migrates) {
+       return room_for(tensor, memory::kFastTier, migrates);
+     },
+     5},
     {"RoomsEndWithTheTensor",
-     [](const Tensor& tensor, TierId, bool) {
+     [](const graph::Tensor& tensor, memory::TierId, bool) {
        return Room{align_up(tensor.bytes, 64), 64};
      },
      190},
     {"RoomsAreRoundedDown",
-     [](const Tensor& tensor, TierId tier, bool migrates) {
+     [](const graph::Tensor& tensor, memory::TierId tier, bool migrates) {
        const Room right = room_for(tensor, tier, migrates);
        return Room{std::max(right.alignment, align_down(tensor.bytes, right.alignment)), right.alignment};
      },
      20},
     {"OperandsNeedNoAlignment",
-     [](const Tensor& tensor, TierId tier, bool migrates) {
+     [](const graph::Tensor& tensor, memory::TierId tier, bool migrates) {
        const Room right = room_for(tensor, tier, migrates);
        return right.alignment == 64 ? Room{align_up(tensor.bytes, 4), 4} : right;
      },
@@ -169,4 +172,4 @@ TEST(Geometry, IsSharedWithNobody) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::plan

@@ -5,12 +5,12 @@
 
 #include "sluice/base/as_index.hpp"
 
-namespace sluice {
+namespace sluice::plan {
 namespace {
 
 constexpr double kDearest = std::numeric_limits<double>::infinity();
 
-double at(const std::vector<double>& by_slot, OpIndex slot) { return by_slot[as_index(slot)]; }
+double at(const std::vector<double>& by_slot, graph::OpIndex slot) { return by_slot[as_index(slot)]; }
 
 }  // namespace
 
@@ -32,9 +32,9 @@ Payments::Payments(const TwoWayLink& link, const StepPrices& prices)
   }
 }
 
-double Payments::comes(OpIndex from, OpIndex to, double share) const {
+double Payments::comes(graph::OpIndex from, graph::OpIndex to, double share) const {
   double least = kDearest;
-  for (OpIndex slot = from + 1; slot <= to; ++slot) {
+  for (graph::OpIndex slot = from + 1; slot <= to; ++slot) {
     least = std::min(least, share * at(in_stall_, slot) + rent(to) - rent(slot));
     // Room counts when an op begins: while it runs, what comes may take the place of what leaves.
     if (slot < to) least = std::min(least, share * at(in_run_, slot) + rent(to) - rent(slot + 1));
@@ -42,33 +42,33 @@ double Payments::comes(OpIndex from, OpIndex to, double share) const {
   return least;
 }
 
-double Payments::comes_behind_reader(OpIndex reader, OpIndex to, double share) const {
+double Payments::comes_behind_reader(graph::OpIndex reader, graph::OpIndex to, double share) const {
   return std::min(comes(reader, to, share), share * at(in_run_, reader) + stays(reader, to));
 }
 
-double Payments::leaves(OpIndex from, OpIndex to, double share) const {
+double Payments::leaves(graph::OpIndex from, graph::OpIndex to, double share) const {
   double least = kDearest;
-  for (OpIndex slot = from + 1; slot <= to; ++slot) {
+  for (graph::OpIndex slot = from + 1; slot <= to; ++slot) {
     least = std::min(least, share * at(out_stall_, slot) + rent(slot) - rent(from + 1));
     if (slot < to) least = std::min(least, share * at(out_run_, slot) + rent(slot + 1) - rent(from + 1));
   }
   return least;
 }
 
-double Payments::is_copied(OpIndex from, OpIndex to, double share) const {
+double Payments::is_copied(graph::OpIndex from, graph::OpIndex to, double share) const {
   double least = kDearest;
-  for (OpIndex slot = from + 1; slot <= to; ++slot) {
+  for (graph::OpIndex slot = from + 1; slot <= to; ++slot) {
     least = std::min(least, at(out_stall_, slot));
     if (slot < to) least = std::min(least, at(out_run_, slot));
   }
   return share * least;
 }
 
-double Payments::is_copied_beside(OpIndex reader, double share) const { return share * at(out_run_, reader); }
+double Payments::is_copied_beside(graph::OpIndex reader, double share) const { return share * at(out_run_, reader); }
 
-double Payments::is_used_in_place(OpIndex op, const UseInPlace& use) const {
+double Payments::is_used_in_place(graph::OpIndex op, const UseInPlace& use) const {
   if (use.reading == kDearest || use.added == kDearest) return kDearest;
   return at(reading_, op) * use.reading + at(second_, op) * use.added;
 }
 
-}  // namespace sluice
+}  // namespace sluice::plan

@@ -12,7 +12,7 @@
 #include "sluice/testing/random/random_step.hpp"
 #include "sluice/testing/random/seeded_random.hpp"
 
-namespace sluice {
+namespace sluice::plan {
 namespace {
 
 // Half of them with several processors, and with choices of implementations.
@@ -25,8 +25,8 @@ struct Case {
     testing::add_random_processors(seed, machine);
     plan = testing::random_plan_of_step(seed, graph, machine, testing::random_step(seed, graph, machine));
   }
-  Graph graph;
-  Machine machine;
+  graph::Graph graph;
+  memory::Machine machine;
   Plan plan;
 };
 
@@ -42,7 +42,7 @@ TEST(RandomPlans, AreAcceptedAndRunRightInAnyOrder) {
     const Case c(seed);
     const auto violations = verify_plan(c.graph, c.machine, c.plan);
     ASSERT_TRUE(violations.empty()) << first_message(violations);
-    const Program program = lower_plan(c.graph, c.machine, c.plan).value();
+    const program::Program program = program::lower_plan(c.graph, c.machine, c.plan).value();
     for (std::uint64_t order = 0; order < 3; ++order) {
       const auto race = testing::find_race(PlanGraph(c.graph, c.plan).graph(), program, 3 * seed + order);
       ASSERT_FALSE(race) << *race;
@@ -66,7 +66,7 @@ void disturb(Plan& plan, testing::SeededRandom& random) {
   if (plan.migrations.empty()) return;
   const auto index = random.between<std::size_t>(0, plan.migrations.size() - 1);
   Migration& migration = plan.migrations[index];
-  const OpIndex shift = random.chance(0.5) ? 1 : -1;
+  const graph::OpIndex shift = random.chance(0.5) ? 1 : -1;
   switch (random.between(0, 8)) {
     case 0:
       residency.ops.begin += shift;
@@ -75,7 +75,7 @@ void disturb(Plan& plan, testing::SeededRandom& random) {
       residency.ops.end += shift;
       break;
     case 2:
-      residency.offset += shift * kBlockAlignment;
+      residency.offset += shift * memory::kBlockAlignment;
       break;
     case 3:
       migration.issue_after += shift;
@@ -104,7 +104,7 @@ TEST(RandomPlans, WhatTheVerifierAcceptsRunsRightInAnyOrder) {
     Case c(seed % 600);
     testing::SeededRandom random(seed);
     for (int changes = random.between(1, 3); changes > 0; --changes) disturb(c.plan, random);
-    for (Bytes& budget : c.plan.budgets) budget += kBlockAlignment;  // so that a shifted offset can be right
+    for (Bytes& budget : c.plan.budgets) budget += memory::kBlockAlignment;  // so that a shifted offset can be right
     c.plan.arena_bytes = c.plan.budgets;
     const testing::PlanTrial trial = testing::try_plan(c.graph, c.machine, c.plan);
     ++(trial.accepted ? accepted : rejected);
@@ -116,7 +116,7 @@ TEST(RandomPlans, WhatTheVerifierAcceptsRunsRightInAnyOrder) {
 
 // Every wait of a program, for a transfer or an op of another processor, as the list it is in and its place there.
 // (TransferIndex and OpIndex are one type.)
-std::vector<std::pair<std::vector<std::int32_t>*, std::size_t>> all_waits(Program& program) {
+std::vector<std::pair<std::vector<std::int32_t>*, std::size_t>> all_waits(program::Program& program) {
   std::vector<std::pair<std::vector<std::int32_t>*, std::size_t>> waits;
   const auto add = [&](auto& instruction) {
     for (std::vector<std::int32_t>* list : {&instruction.waits, &instruction.op_waits}) {
@@ -132,7 +132,7 @@ TEST(RandomPlans, OracleFindsTheRaceWhenAWaitIsRemoved) {
   int removed = 0, caught = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     const Case c(seed);
-    Program program = lower_plan(c.graph, c.machine, c.plan).value();
+    program::Program program = program::lower_plan(c.graph, c.machine, c.plan).value();
     const auto waits = all_waits(program);
     if (waits.empty()) continue;
     const auto& [list, index] = waits[seed % waits.size()];
@@ -150,4 +150,4 @@ TEST(RandomPlans, OracleFindsTheRaceWhenAWaitIsRemoved) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::plan

@@ -5,13 +5,13 @@
 
 #include "sluice/plan/verify/verifier_checks.hpp"
 
-namespace sluice {
+namespace sluice::plan {
 namespace {
 
 class RoomCheck {
  public:
-  RoomCheck(const Machine& machine, const Plan& plan, const std::vector<verify::Extent>& extents, const Names& names,
-            Findings& findings)
+  RoomCheck(const memory::Machine& machine, const Plan& plan, const std::vector<verify::Extent>& extents,
+            const Names& names, Findings& findings)
       : machine_(machine), plan_(plan), extents_(extents), names_(names), findings_(findings) {}
 
   void run() {
@@ -21,7 +21,7 @@ class RoomCheck {
     }
     for (std::size_t i = 0; i < plan_.residencies.size(); ++i) check_budget(static_cast<ResidencyIndex>(i));
     check_staging();
-    for (std::size_t tier = 0; tier < machine_.tiers.size(); ++tier) check_overlaps(static_cast<TierId>(tier));
+    for (std::size_t tier = 0; tier < machine_.tiers.size(); ++tier) check_overlaps(static_cast<memory::TierId>(tier));
     for (std::size_t i = 0; i < plan_.migrations.size(); ++i) check_handover(static_cast<MigrationIndex>(i));
   }
 
@@ -54,7 +54,7 @@ class RoomCheck {
     ResidencyIndex last = -1;
     for (std::size_t i = 0; staging > 0 && i < plan_.residencies.size(); ++i) {
       const auto index = static_cast<ResidencyIndex>(i);
-      if (residency(index).tier != kFastTier) continue;
+      if (residency(index).tier != memory::kFastTier) continue;
       if (last < 0 || end_of(index) > end_of(last)) last = index;
     }
     const Bytes room = std::min(plan_.budgets.front(), plan_.arena_bytes.front());
@@ -68,7 +68,7 @@ class RoomCheck {
 
   // Sweeps over ops. Pieces in use are disjoint and ordered by offset, so a newcomer's can only meet their two
   // neighbours (one that overlaps is reported and left out).
-  void check_overlaps(TierId tier) {
+  void check_overlaps(memory::TierId tier) {
     std::vector<ResidencyIndex> begins;
     for (std::size_t i = 0; i < plan_.residencies.size(); ++i) {
       if (plan_.residencies[i].tier == tier) begins.push_back(static_cast<ResidencyIndex>(i));
@@ -119,7 +119,7 @@ class RoomCheck {
     }
   }
 
-  bool takes_room(MigrationIndex taker, ResidencyIndex room, OpIndex at) const {
+  bool takes_room(MigrationIndex taker, ResidencyIndex room, graph::OpIndex at) const {
     const Residency& from = residency(room);
     const Residency& to = residency(migration(taker).to);
     return from.ops.end == at && to.ops.begin == at && from.tier == to.tier && share_memory(room, migration(taker).to);
@@ -138,7 +138,7 @@ class RoomCheck {
                               names_.migration(early), names_.tensor(migration(early).tensor)));
   }
 
-  const Machine& machine_;
+  const memory::Machine& machine_;
   const Plan& plan_;
   const std::vector<verify::Extent>& extents_;  // by ResidencyIndex
   const Names& names_;
@@ -148,9 +148,9 @@ class RoomCheck {
 
 }  // namespace
 
-void check_rooms(const Machine& machine, const Plan& plan, const std::vector<verify::Extent>& extents,
+void check_rooms(const memory::Machine& machine, const Plan& plan, const std::vector<verify::Extent>& extents,
                  const Names& names, Findings& findings) {
   RoomCheck(machine, plan, extents, names, findings).run();
 }
 
-}  // namespace sluice
+}  // namespace sluice::plan

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace sluice {
+namespace sluice::plan {
 
 // Knows how far rounding may have carried it: every term was worked out in at most `steps` roundings.
 class RoundedSum {
@@ -27,4 +27,4 @@ class RoundedSum {
   double magnitude_ = 0;
 };
 
-}  // namespace sluice
+}  // namespace sluice::plan

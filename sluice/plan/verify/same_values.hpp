@@ -18,9 +18,10 @@
 #include "sluice/graph/reschedule.hpp"
 #include "sluice/plan/verify/verifier.hpp"
 
-namespace sluice {
+namespace sluice::plan {
 
 // Violations of kSameValues, in slot order, at most `most`.
-std::vector<Violation> check_same_values(const Graph& graph, const Rescheduled& scheduled, std::size_t most);
+std::vector<Violation> check_same_values(const graph::Graph& graph, const graph::Rescheduled& scheduled,
+                                         std::size_t most);
 
-}  // namespace sluice
+}  // namespace sluice::plan

@@ -13,7 +13,7 @@
 #include "sluice/testing/random/random_graph.hpp"
 #include "sluice/testing/random/random_schedule.hpp"
 
-namespace sluice {
+namespace sluice::plan {
 namespace {
 
 using ::testing::AllOf;
@@ -22,13 +22,13 @@ using ::testing::IsEmpty;
 using testing::random_graph;
 using testing::random_schedule;
 
-std::vector<Violation> violations_of(const Graph& graph, const std::vector<OpIndex>& schedule) {
-  return check_same_values(graph, reschedule(graph, schedule).value(), 20);
+std::vector<Violation> violations_of(const graph::Graph& graph, const std::vector<graph::OpIndex>& schedule) {
+  return check_same_values(graph, graph::reschedule(graph, schedule).value(), 20);
 }
 
-std::vector<OpIndex> own_order_of(const Graph& graph) {
-  std::vector<OpIndex> order;
-  for (OpIndex index = 0; index < graph.op_count(); ++index) order.push_back(index);
+std::vector<graph::OpIndex> own_order_of(const graph::Graph& graph) {
+  std::vector<graph::OpIndex> order;
+  for (graph::OpIndex index = 0; index < graph.op_count(); ++index) order.push_back(index);
   return order;
 }
 
@@ -36,14 +36,14 @@ std::vector<OpIndex> own_order_of(const Graph& graph) {
 // makes the statistics from x, and then y from x, scale and shift, these and what is added, as its apply part does.
 class Values {
  public:
-  explicit Values(const Rescheduled& step) {
-    for (const TensorId id : step.tensor_of) values_.push_back(mix64(static_cast<std::uint64_t>(id) + 1));
+  explicit Values(const graph::Rescheduled& step) {
+    for (const graph::TensorId id : step.tensor_of) values_.push_back(mix64(static_cast<std::uint64_t>(id) + 1));
   }
 
-  void run(const Op& op) {
-    const Op form = repeated_form(op);
+  void run(const graph::Op& op) {
+    const graph::Op form = graph::repeated_form(op);
     const auto seed = static_cast<std::uint64_t>(form.kind) * 2 + (op.attributes.partial ? 1 : 0);
-    if (op.kind == OpKind::kBatchNorm) {
+    if (op.kind == graph::OpKind::kBatchNorm) {
       const std::uint64_t of_x = mix64(seed * 31 + at(op.inputs[0]));
       const std::uint64_t running = mix64(of_x * 31 + at(op.inputs[2]));
       at(op.outputs[1]) = of_x;
@@ -52,32 +52,32 @@ class Values {
     mix(form, seed);
   }
 
-  std::uint64_t& at(TensorId id) { return values_[as_index(id)]; }
+  std::uint64_t& at(graph::TensorId id) { return values_[as_index(id)]; }
 
  private:
-  void mix(const Op& op, std::uint64_t mixed) {
-    for (const TensorId id : op.inputs) mixed = mix64(mixed * 31 + at(id));
+  void mix(const graph::Op& op, std::uint64_t mixed) {
+    for (const graph::TensorId id : op.inputs) mixed = mix64(mixed * 31 + at(id));
     for (std::size_t o = 0; o < op.outputs.size(); ++o) at(op.outputs[o]) = mix64(mixed + o);
   }
 
   std::vector<std::uint64_t> values_;
 };
 
-std::vector<std::uint64_t> results_of(const Graph& given, const Rescheduled& step) {
+std::vector<std::uint64_t> results_of(const graph::Graph& given, const graph::Rescheduled& step) {
   Values values(step);
-  for (OpIndex slot = 0; slot < step.graph.op_count(); ++slot) {
+  for (graph::OpIndex slot = 0; slot < step.graph.op_count(); ++slot) {
     values.run(step.graph.op(slot));
   }
   std::vector<std::uint64_t> kept;
-  for (TensorId id = 0; id < given.tensor_count(); ++id) {
-    const Role role = given.tensor(id).role;
-    if (is_persistent(role) || role == Role::kOutput) kept.push_back(values.at(id));
+  for (graph::TensorId id = 0; id < given.tensor_count(); ++id) {
+    const graph::Role role = given.tensor(id).role;
+    if (graph::is_persistent(role) || role == graph::Role::kOutput) kept.push_back(values.at(id));
   }
   return kept;
 }
 
 TEST(SameValues, TheGraphsOwnOrderIsRight) {
-  const Graph graph = random_graph(1);
+  const graph::Graph graph = testing::random_graph(1);
   EXPECT_THAT(violations_of(graph, own_order_of(graph)), IsEmpty());
 }
 
@@ -85,12 +85,12 @@ TEST(SameValues, RandomSchedulesThatAreAcceptedComputeTheSame) {
   std::size_t repeated = 0;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE(seed);
-    const Graph graph = random_graph(seed);
-    const std::vector<OpIndex> schedule = random_schedule(graph, seed);
+    const graph::Graph graph = testing::random_graph(seed);
+    const std::vector<graph::OpIndex> schedule = testing::random_schedule(graph, seed);
     const std::vector<Violation> violations = violations_of(graph, schedule);
     ASSERT_TRUE(violations.empty()) << violations.front().message;
-    const auto own = results_of(graph, reschedule(graph, own_order_of(graph)).value());
-    ASSERT_EQ(results_of(graph, reschedule(graph, schedule).value()), own);
+    const auto own = results_of(graph, graph::reschedule(graph, own_order_of(graph)).value());
+    ASSERT_EQ(results_of(graph, graph::reschedule(graph, schedule).value()), own);
     repeated += schedule.size() - graph.ops().size();
   }
   EXPECT_GT(repeated, 1000U) << "ops really run again";
@@ -101,8 +101,8 @@ TEST(SameValues, WhatComputesSomethingElseIsRefused) {
   std::size_t refused = 0;
   for (std::uint64_t seed = 1; seed <= 600; ++seed) {
     SCOPED_TRACE(seed);
-    const Graph graph = random_graph(seed % 40 + 1);
-    std::vector<OpIndex> schedule = random_schedule(graph, seed, 1.2);
+    const graph::Graph graph = testing::random_graph(seed % 40 + 1);
+    std::vector<graph::OpIndex> schedule = testing::random_schedule(graph, seed, 1.2);
     const auto at = [&](std::uint64_t stream) {
       return schedule.begin() + static_cast<std::ptrdiff_t>(random_bits(seed, stream, 0) % schedule.size());
     };
@@ -116,8 +116,8 @@ TEST(SameValues, WhatComputesSomethingElseIsRefused) {
       default:
         schedule.erase(at(6));
     }
-    const auto own = results_of(graph, reschedule(graph, own_order_of(graph)).value());
-    const bool same = results_of(graph, reschedule(graph, schedule).value()) == own;
+    const auto own = results_of(graph, graph::reschedule(graph, own_order_of(graph)).value());
+    const bool same = results_of(graph, graph::reschedule(graph, schedule).value()) == own;
     const bool accepted = violations_of(graph, schedule).empty();
     ASSERT_TRUE(same || !accepted);
     refused += accepted ? 0 : 1;
@@ -126,9 +126,10 @@ TEST(SameValues, WhatComputesSomethingElseIsRefused) {
 }
 
 TEST(SameValues, AnUpdateRunsOnce) {
-  const Graph graph = random_graph(3);
-  std::vector<OpIndex> schedule = own_order_of(graph);
-  const auto update = std::ranges::find_if(schedule, [&](OpIndex index) { return is_update(graph.op(index).kind); });
+  const graph::Graph graph = testing::random_graph(3);
+  std::vector<graph::OpIndex> schedule = own_order_of(graph);
+  const auto update =
+      std::ranges::find_if(schedule, [&](graph::OpIndex index) { return graph::is_update(graph.op(index).kind); });
   ASSERT_NE(update, schedule.end());
   schedule.insert(update, *update);
   const std::vector<Violation> violations = violations_of(graph, schedule);
@@ -139,15 +140,15 @@ TEST(SameValues, AnUpdateRunsOnce) {
 
 // Whatever kind of op it is: repeated in a chain, before one that reads its result, it is refused by its name.
 TEST(SameValues, AChainThatRepeatsWhatMayNotRepeatIsRefusedByItsName) {
-  std::set<OpKind> kinds;
+  std::set<graph::OpKind> kinds;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const Graph graph = random_graph(seed);
-    const std::vector<OpIndex> own = own_order_of(graph);
-    for (const OpIndex once : own) {
-      if (may_repeat(graph.op(once).kind) || !kinds.insert(graph.op(once).kind).second) continue;
-      std::vector<OpIndex> schedule = own;
-      const auto reader = std::ranges::find_if(own, [&](OpIndex op) {
+    const graph::Graph graph = testing::random_graph(seed);
+    const std::vector<graph::OpIndex> own = own_order_of(graph);
+    for (const graph::OpIndex once : own) {
+      if (graph::may_repeat(graph.op(once).kind) || !kinds.insert(graph.op(once).kind).second) continue;
+      std::vector<graph::OpIndex> schedule = own;
+      const auto reader = std::ranges::find_if(own, [&](graph::OpIndex op) {
         return op > once &&
                std::ranges::find_first_of(graph.op(op).inputs, graph.op(once).outputs) != graph.op(op).inputs.end();
       });
@@ -164,13 +165,13 @@ TEST(SameValues, AChainThatRepeatsWhatMayNotRepeatIsRefusedByItsName) {
 
 // Nobody in the step reads the result, so only its end tells which of two ops wrote it last.
 TEST(SameValues, WhatTheCallerReadsAtTheEndIsTheLastVersion) {
-  Graph graph;
-  const TensorId x = graph.add_tensor({.name = "x", .shape = {4}, .role = Role::kParameter});
-  const TensorId y = graph.add_tensor({.name = "y", .shape = {4}, .role = Role::kOutput});
+  graph::Graph graph;
+  const graph::TensorId x = graph.add_tensor({.name = "x", .shape = {4}, .role = graph::Role::kParameter});
+  const graph::TensorId y = graph.add_tensor({.name = "y", .shape = {4}, .role = graph::Role::kOutput});
   for (const char* name : {"first", "second"}) {
-    Op op;
+    graph::Op op;
     op.name = name;
-    op.kind = OpKind::kUnary;
+    op.kind = graph::OpKind::kUnary;
     op.attributes.alpha = static_cast<float>(graph.op_count());  // else they make the same value
     op.inputs = {x};
     op.outputs = {y};
@@ -184,57 +185,59 @@ TEST(SameValues, WhatTheCallerReadsAtTheEndIsTheLastVersion) {
 }
 
 // x > a > b and a > b.again, read by c.
-Graph graph_with_a_repetition() {
-  Graph graph;
-  const TensorId x = graph.add_tensor({.name = "x", .shape = {4}, .role = Role::kParameter});
-  const auto emit = [&](const char* name, OpKind kind, TensorId input, Role role) {
-    const TensorId made = graph.add_tensor({.name = name, .shape = {4}, .role = role});
+graph::Graph graph_with_a_repetition() {
+  graph::Graph graph;
+  const graph::TensorId x = graph.add_tensor({.name = "x", .shape = {4}, .role = graph::Role::kParameter});
+  const auto emit = [&](const char* name, graph::OpKind kind, graph::TensorId input, graph::Role role) {
+    const graph::TensorId made = graph.add_tensor({.name = name, .shape = {4}, .role = role});
     graph.add_op({.name = name, .kind = kind, .inputs = {input}, .outputs = {made}});
     return made;
   };
-  const TensorId a = emit("a", OpKind::kUnary, x, Role::kActivation);
-  emit("b", OpKind::kRelu, a, Role::kActivation);
-  emit("c", OpKind::kSoftmax, emit("b.again", OpKind::kRelu, a, Role::kActivation), Role::kOutput);
+  const graph::TensorId a = emit("a", graph::OpKind::kUnary, x, graph::Role::kActivation);
+  emit("b", graph::OpKind::kRelu, a, graph::Role::kActivation);
+  emit("c", graph::OpKind::kSoftmax, emit("b.again", graph::OpKind::kRelu, a, graph::Role::kActivation),
+       graph::Role::kOutput);
   return graph;
 }
 
 TEST(SameValues, WhatOnlyMakesAgainMayBeLeftOutWhereTheFirstIsKept) {
-  const Graph graph = graph_with_a_repetition();
+  const graph::Graph graph = graph_with_a_repetition();
   EXPECT_THAT(violations_of(graph, {0, 1, 3}), IsEmpty()) << "c reads b";
   EXPECT_THAT(violations_of(graph, {0, 2, 3}).front().message, HasSubstr("op b never runs"));
   EXPECT_THAT(violations_of(graph, {0, 3, 1}).front().message, HasSubstr("reads of b.again what was there before"));
 }
 
 TEST(SameValues, WhatTheCallerReadsIsMadeAgain) {
-  Graph graph = graph_with_a_repetition();
-  EXPECT_THAT(repetitions(graph), ::testing::SizeIs(1));
-  graph.tensor(3).role = Role::kOutput;
-  EXPECT_THAT(repetitions(graph), IsEmpty());
+  graph::Graph graph = graph_with_a_repetition();
+  EXPECT_THAT(graph::repetitions(graph), ::testing::SizeIs(1));
+  graph.tensor(3).role = graph::Role::kOutput;
+  EXPECT_THAT(graph::repetitions(graph), IsEmpty());
   EXPECT_THAT(violations_of(graph, {0, 1, 3}), ::testing::Not(IsEmpty()));
 }
 
 TEST(SameValues, WhatReadsAnotherValueOrDoesAnotherThingIsNoRepetition) {
   const auto refused = [](auto change) {
-    Graph graph = graph_with_a_repetition();
+    graph::Graph graph = graph_with_a_repetition();
     change(graph);
     return violations_of(graph, {0, 1, 3});
   };
-  EXPECT_THAT(refused([](Graph& graph) { graph.op(2).inputs = {0}; }), ::testing::SizeIs(2)) << "read and never run";
-  EXPECT_THAT(refused([](Graph& graph) { graph.op(2).attributes.alpha = 1; }), ::testing::SizeIs(2));
-  EXPECT_THAT(refused([](Graph& graph) { graph.tensor(3).layout = "blocked"; }), ::testing::SizeIs(2));
-  EXPECT_THAT(refused([](Graph& graph) {
+  EXPECT_THAT(refused([](graph::Graph& graph) { graph.op(2).inputs = {0}; }), ::testing::SizeIs(2))
+      << "read and never run";
+  EXPECT_THAT(refused([](graph::Graph& graph) { graph.op(2).attributes.alpha = 1; }), ::testing::SizeIs(2));
+  EXPECT_THAT(refused([](graph::Graph& graph) { graph.tensor(3).layout = "blocked"; }), ::testing::SizeIs(2));
+  EXPECT_THAT(refused([](graph::Graph& graph) {
                 graph.op(2).implementations = {{"direct", 0}, {"winograd", 64}};
               }),
               ::testing::SizeIs(2));
 }
 
 TEST(SameValues, AnOpThatIsLeftOutIsNamed) {
-  const Graph graph = random_graph(3);
-  std::vector<OpIndex> schedule = own_order_of(graph);
-  const OpIndex missing = schedule.back();
+  const graph::Graph graph = testing::random_graph(3);
+  std::vector<graph::OpIndex> schedule = own_order_of(graph);
+  const graph::OpIndex missing = schedule.back();
   schedule.pop_back();
   EXPECT_THAT(violations_of(graph, schedule).front().message, HasSubstr(graph.op(missing).name + " never runs"));
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::plan

@@ -11,20 +11,20 @@
 #include "sluice/testing/random/random_plan.hpp"
 #include "sluice/testing/tiny_step.hpp"
 
-namespace sluice {
+namespace sluice::plan {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using T = testing::TinyStep;
 
-Interval<Bytes> pages(const Graph& graph, const Residency& residency) {
+Interval<Bytes> pages(const graph::Graph& graph, const Residency& residency) {
   const Bytes end = residency.offset + graph.tensor(residency.tensor).bytes;
-  return {align_down(residency.offset, kBlockAlignment), align_up(end, kBlockAlignment)};
+  return {align_down(residency.offset, memory::kBlockAlignment), align_up(end, memory::kBlockAlignment)};
 }
 
 // Pairs of residencies that are on one page of a tier at one time.
-int pairs_on_one_page(const Graph& graph, const Plan& plan) {
+int pairs_on_one_page(const graph::Graph& graph, const Plan& plan) {
   int pairs = 0;
   for (const Residency& a : plan.residencies) {
     for (const Residency& b : plan.residencies) {
@@ -37,13 +37,13 @@ int pairs_on_one_page(const Graph& graph, const Plan& plan) {
 
 // Four small tensors; s goes to the file and comes back.
 struct SmallTensors {
-  enum : TensorId { kA, kB, kC, kS };
-  Graph graph;
-  Machine machine = testing::tiny_machine();
+  enum : graph::TensorId { kA, kB, kC, kS };
+  graph::Graph graph;
+  memory::Machine machine = testing::tiny_machine();
 
   SmallTensors() {
     graph.layers = {"all"};
-    for (const char* name : {"a", "b", "c", "s"}) testing::add_tiny_tensor(graph, name, Role::kActivation, 100);
+    for (const char* name : {"a", "b", "c", "s"}) testing::add_tiny_tensor(graph, name, graph::Role::kActivation, 100);
     testing::add_tiny_op(graph, "make", {}, {kA, kB, kC, kS});
     testing::add_tiny_op(graph, "between", {kA}, {});
     testing::add_tiny_op(graph, "use", {kA, kB, kC, kS}, {});
@@ -51,7 +51,7 @@ struct SmallTensors {
 
   PlanBuilder builder() const {
     PlanBuilder builder(graph, machine);
-    for (const TensorId id : {kA, kB, kC}) builder.add_residency(id, 0, {0, 3});
+    for (const graph::TensorId id : {kA, kB, kC}) builder.add_residency(id, 0, {0, 3});
     const ResidencyIndex made = builder.add_residency(kS, 0, {0, 2});
     const ResidencyIndex kept = builder.add_residency(kS, 1, {1, 3});
     const ResidencyIndex back = builder.add_residency(kS, 0, {2, 3});
@@ -63,10 +63,10 @@ struct SmallTensors {
 
 TEST(SharedPages, SmallTensorsThatStayShareOne) {
   const SmallTensors small;
-  const std::vector<Bytes> budgets{2 * kBlockAlignment, kGiB};
+  const std::vector<Bytes> budgets{2 * memory::kBlockAlignment, kGiB};
   const Plan plan = small.builder().finish(budgets).value();
   EXPECT_THAT(verify_plan(small.graph, small.machine, plan), IsEmpty());
-  EXPECT_EQ(plan.arena_bytes[0], 2 * kBlockAlignment) << "one page for three, one for the one that moves";
+  EXPECT_EQ(plan.arena_bytes[0], 2 * memory::kBlockAlignment) << "one page for three, one for the one that moves";
   EXPECT_EQ(pairs_on_one_page(small.graph, plan), 3);
 }
 
@@ -76,7 +76,7 @@ TEST(SharedPages, OwnPagesAreThereForTheAsking) {
   builder.keep_pages_apart();
   const Plan plan = builder.finish(std::vector<Bytes>{kGiB, kGiB}).value();
   EXPECT_THAT(verify_plan(small.graph, small.machine, plan), IsEmpty());
-  EXPECT_EQ(plan.arena_bytes[0], 4 * kBlockAlignment);
+  EXPECT_EQ(plan.arena_bytes[0], 4 * memory::kBlockAlignment);
 }
 
 class SharedPagesVerifier : public ::testing::Test {
@@ -109,20 +109,20 @@ TEST_F(SharedPagesVerifier, RefusesAMovingTensorInsideAPage) {
 
 TEST_F(SharedPagesVerifier, RefusesAnythingBehindAMovingTensorOnItsPage) {
   residency(0).offset = residency(5).offset + 128;  // where s is brought back to
-  plan_.arena_bytes[0] += kBlockAlignment;
+  plan_.arena_bytes[0] += memory::kBlockAlignment;
   EXPECT_THAT(first_violation(), HasSubstr("no-overlap"));
 }
 
 TEST_F(SharedPagesVerifier, RefusesSmallTensorsInsideAPageOfASlowTier) {
-  small_.machine = testing::tiny_machine(TierKind::kEmulated);
+  small_.machine = testing::tiny_machine(memory::TierKind::kEmulated);
   PlanBuilder builder(small_.graph, small_.machine);
-  for (const TensorId id : {0, 1, 2, 3}) builder.add_residency(id, 1, {0, 3});
-  for (OpIndex op = 0; op < 3; ++op) {
-    for (const TensorId id : {0, 1, 2, 3}) builder.set_tensor_tier(op, id, 1);
+  for (const graph::TensorId id : {0, 1, 2, 3}) builder.add_residency(id, 1, {0, 3});
+  for (graph::OpIndex op = 0; op < 3; ++op) {
+    for (const graph::TensorId id : {0, 1, 2, 3}) builder.set_tensor_tier(op, id, 1);
   }
   plan_ = builder.finish(std::vector<Bytes>{kGiB, kGiB}).value();
   EXPECT_EQ(first_violation(), "none");
-  EXPECT_EQ(plan_.arena_bytes[1], 4 * kBlockAlignment);
+  EXPECT_EQ(plan_.arena_bytes[1], 4 * memory::kBlockAlignment);
   residency(1).offset += 64;
   EXPECT_THAT(first_violation(), HasSubstr("residency 1: offset"));
 }
@@ -131,11 +131,11 @@ TEST(SharedPages, AreRightInAnyOrder) {
   int shared = 0;
   for (std::uint64_t seed = 0; seed < 150; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const Graph graph = testing::random_graph(seed, {.most_bytes = kBlockAlignment});
-    const Machine machine = testing::random_machine(seed);
+    const graph::Graph graph = testing::random_graph(seed, {.most_bytes = memory::kBlockAlignment});
+    const memory::Machine machine = testing::random_machine(seed);
     const Plan plan = testing::random_plan(seed, graph, machine);
     ASSERT_THAT(verify_plan(graph, machine, plan), IsEmpty());
-    ASSERT_EQ(testing::find_race(graph, lower_plan(graph, machine, plan).value(), seed), std::nullopt);
+    ASSERT_EQ(testing::find_race(graph, program::lower_plan(graph, machine, plan).value(), seed), std::nullopt);
     shared += pairs_on_one_page(graph, plan);
   }
   EXPECT_GT(shared, 150) << "or this shows nothing";
@@ -145,8 +145,8 @@ TEST(OwnPages, GiveEveryTensorOfAnyPlanPagesOfItsOwn) {
   int shared = 0;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const Graph graph = testing::random_graph(seed, {.most_bytes = kBlockAlignment});
-    const Machine machine = testing::random_machine(seed);
+    const graph::Graph graph = testing::random_graph(seed, {.most_bytes = memory::kBlockAlignment});
+    const memory::Machine machine = testing::random_machine(seed);
     const Plan plan = testing::random_plan(seed, graph, machine);
     shared += pairs_on_one_page(graph, plan);
     const Plan apart = on_own_pages(graph, machine, plan);
@@ -158,4 +158,4 @@ TEST(OwnPages, GiveEveryTensorOfAnyPlanPagesOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::plan

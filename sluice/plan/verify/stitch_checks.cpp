@@ -5,14 +5,15 @@
 
 #include "sluice/plan/verify/verifier_checks.hpp"
 
-namespace sluice {
+namespace sluice::plan {
 namespace {
 
 constexpr Bytes kPage = 4096;
 
 class StitchCheck {
  public:
-  StitchCheck(const Machine& machine, const Plan& plan, const std::vector<verify::Extent>& extents, Findings& findings)
+  StitchCheck(const memory::Machine& machine, const Plan& plan, const std::vector<verify::Extent>& extents,
+              Findings& findings)
       : machine_(machine), plan_(plan), extents_(extents), findings_(findings) {}
 
   void run() {
@@ -66,10 +67,10 @@ class StitchCheck {
   void check_within(std::size_t i) {
     const Residency& r = plan_.residencies[i];
     const Bytes end = r.offset + extents_[i].bytes;
-    if (r.tier != kFastTier || end <= plan_.stitches.front().address) return;
-    const auto next = std::ranges::upper_bound(plan_.stitches, r.offset, {}, &Stitch::address);
+    if (r.tier != memory::kFastTier || end <= plan_.stitches.front().address) return;
+    const auto next = std::ranges::upper_bound(plan_.stitches, r.offset, {}, &memory::Stitch::address);
     if (next != plan_.stitches.begin()) {
-      const Stitch& stitch = *std::prev(next);
+      const memory::Stitch& stitch = *std::prev(next);
       Bytes stitch_end = stitch.address;
       for (const Interval<Bytes>& piece : stitch.memory) stitch_end += piece.length();
       if (end <= stitch_end) return;
@@ -79,7 +80,7 @@ class StitchCheck {
                               r.offset, end));
   }
 
-  const Machine& machine_;
+  const memory::Machine& machine_;
   const Plan& plan_;
   const std::vector<verify::Extent>& extents_;  // by ResidencyIndex
   Findings& findings_;
@@ -88,9 +89,9 @@ class StitchCheck {
 
 }  // namespace
 
-void check_stitches(const Machine& machine, const Plan& plan, const std::vector<verify::Extent>& extents,
+void check_stitches(const memory::Machine& machine, const Plan& plan, const std::vector<verify::Extent>& extents,
                     Findings& findings) {
   StitchCheck(machine, plan, extents, findings).run();
 }
 
-}  // namespace sluice
+}  // namespace sluice::plan

@@ -10,7 +10,7 @@
 #include "sluice/plan/verify/same_values.hpp"
 #include "sluice/plan/verify/verifier_checks.hpp"
 
-namespace sluice {
+namespace sluice::plan {
 
 std::string_view to_string(Rule rule) {
   switch (rule) {
@@ -55,13 +55,15 @@ std::vector<Violation> Findings::in_op_order() && {
   return violations;
 }
 
-std::string Names::op(OpIndex op) const { return fmt::format("op {} '{}'", op, graph_.op(op).name); }
+std::string Names::op(graph::OpIndex op) const { return fmt::format("op {} '{}'", op, graph_.op(op).name); }
 
-std::string Names::tensor(TensorId tensor) const {
+std::string Names::tensor(graph::TensorId tensor) const {
   return fmt::format("tensor {} '{}'", tensor, graph_.tensor(tensor).name);
 }
 
-std::string Names::tier(TierId tier) const { return fmt::format("tier {} '{}'", tier, machine_.tier(tier).name); }
+std::string Names::tier(memory::TierId tier) const {
+  return fmt::format("tier {} '{}'", tier, machine_.tier(tier).name);
+}
 
 std::string Names::residency(ResidencyIndex residency) const {
   const Residency& r = plan_.residencies.at(static_cast<std::size_t>(residency));
@@ -78,7 +80,7 @@ std::string Names::migration(MigrationIndex migration) const {
 namespace {
 
 // The graph of the plan's schedule, if it has one that can be followed and leaves every value as it is.
-std::optional<Rescheduled> checked_schedule(const Graph& graph, const Plan& plan, Findings& findings) {
+std::optional<graph::Rescheduled> checked_schedule(const graph::Graph& graph, const Plan& plan, Findings& findings) {
   if (plan.schedule.empty()) return std::nullopt;
   if (plan.policy) {
     findings.add(Rule::kWellFormed, kStepStart,
@@ -90,7 +92,7 @@ std::optional<Rescheduled> checked_schedule(const Graph& graph, const Plan& plan
                  fmt::format("the schedule has {} slots, and the plan {} ops", plan.schedule.size(), plan.ops.size()));
     return std::nullopt;
   }
-  Result<Rescheduled> step = reschedule(graph, plan.schedule);
+  Result<graph::Rescheduled> step = graph::reschedule(graph, plan.schedule);
   if (!step.ok()) {
     findings.add(Rule::kWellFormed, kStepStart, step.error().message);
     return std::nullopt;
@@ -102,12 +104,12 @@ std::optional<Rescheduled> checked_schedule(const Graph& graph, const Plan& plan
 }
 
 // The graph with the plan's choices, if it makes any and every op has what is chosen for it.
-std::optional<Rescheduled> checked_choices(const Graph& graph, const Machine& machine, const Plan& plan,
-                                           Findings& findings) {
+std::optional<graph::Rescheduled> checked_choices(const graph::Graph& graph, const memory::Machine& machine,
+                                                  const Plan& plan, Findings& findings) {
   if (plan.ops.size() != graph.ops().size()) return std::nullopt;  // check_form() says so
-  const std::vector<OpChoice> choices = choices_of(plan);
-  if (is_own_choice(graph, choices)) return std::nullopt;
-  for (OpIndex index = 0; index < graph.op_count(); ++index) {
+  const std::vector<graph::OpChoice> choices = choices_of(plan);
+  if (graph::is_own_choice(graph, choices)) return std::nullopt;
+  for (graph::OpIndex index = 0; index < graph.op_count(); ++index) {
     const auto wrong = [&](const char* what, std::int32_t chosen, std::size_t there) {
       if (chosen >= 0 && static_cast<std::size_t>(chosen) < there) return;
       findings.add(Rule::kWellFormed, index,
@@ -130,12 +132,12 @@ std::optional<Rescheduled> checked_choices(const Graph& graph, const Machine& ma
                  "a step under a policy runs on the main processor, each op by its first implementation");
   }
   if (!findings.empty()) return std::nullopt;
-  return chosen_step(graph, choices);
+  return graph::chosen_step(graph, choices);
 }
 
 }  // namespace
 
-std::vector<Violation> verify_plan(const Graph& given, const Machine& machine, const Plan& plan) {
+std::vector<Violation> verify_plan(const graph::Graph& given, const memory::Machine& machine, const Plan& plan) {
   Findings findings;
   if (const std::string expected = given.fingerprint(); plan.graph_fingerprint != expected) {
     findings.add(
@@ -148,11 +150,11 @@ std::vector<Violation> verify_plan(const Graph& given, const Machine& machine, c
                  fmt::format("the plan was made for a machine with fingerprint {}, and this one has {}: plan again",
                              plan.machine_fingerprint, expected));
   }
-  std::optional<Rescheduled> step;
+  std::optional<graph::Rescheduled> step;
   if (findings.empty()) step = checked_schedule(given, plan, findings);
-  std::optional<Rescheduled> chosen;
+  std::optional<graph::Rescheduled> chosen;
   if (findings.empty()) chosen = checked_choices(step ? step->graph : given, machine, plan, findings);
-  const Graph& graph = chosen ? chosen->graph : step ? step->graph : given;
+  const graph::Graph& graph = chosen ? chosen->graph : step ? step->graph : given;
   if (findings.empty()) check_form(graph, machine, plan, findings);
   if (findings.empty()) {
     const std::vector<verify::Extent> extents = verify::extents(graph, plan);
@@ -164,4 +166,4 @@ std::vector<Violation> verify_plan(const Graph& given, const Machine& machine, c
   return std::move(findings).in_op_order();
 }
 
-}  // namespace sluice
+}  // namespace sluice::plan

@@ -25,7 +25,7 @@
 
 #include "sluice/plan/plan.hpp"
 
-namespace sluice {
+namespace sluice::plan {
 
 enum class Rule {
   kWellFormed,               // indices, intervals, list sizes, alignment; one residency at a time; blocks are whole
@@ -52,6 +52,6 @@ struct Violation {
 };
 
 // Every violation found, in op order, at most 20; empty means safe.
-std::vector<Violation> verify_plan(const Graph& graph, const Machine& machine, const Plan& plan);
+std::vector<Violation> verify_plan(const graph::Graph& graph, const memory::Machine& machine, const Plan& plan);
 
-}  // namespace sluice
+}  // namespace sluice::plan

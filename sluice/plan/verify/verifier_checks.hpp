@@ -8,20 +8,22 @@
 #include "sluice/plan/verify/geometry.hpp"
 #include "sluice/plan/verify/verifier.hpp"
 
-namespace sluice {
+namespace sluice::plan {
 
 inline constexpr std::size_t kMostViolations = 20;
 
 // Collects violations with the op they belong to, and gives them out in op order.
 class Findings {
  public:
-  void add(Rule rule, OpIndex op, std::string_view message) { found_.push_back({op, {rule, std::string(message)}}); }
+  void add(Rule rule, graph::OpIndex op, std::string_view message) {
+    found_.push_back({op, {rule, std::string(message)}});
+  }
   bool empty() const { return found_.empty(); }
   std::vector<Violation> in_op_order() &&;
 
  private:
   struct Found {
-    OpIndex op;
+    graph::OpIndex op;
     Violation violation;
   };
   std::vector<Found> found_;
@@ -31,42 +33,44 @@ class Findings {
 // "residency 7 (tier 1 'file', bytes [4096, 8192), ops [3, 7))", "migration 2 (issue after 3, needed by 6)".
 class Names {
  public:
-  Names(const Graph& graph, const Machine& machine, const Plan& plan, const std::vector<verify::Extent>& extents)
+  Names(const graph::Graph& graph, const memory::Machine& machine, const Plan& plan,
+        const std::vector<verify::Extent>& extents)
       : graph_(graph), machine_(machine), plan_(plan), extents_(extents) {}
-  std::string op(OpIndex op) const;
-  std::string tensor(TensorId tensor) const;
-  std::string tier(TierId tier) const;
+  std::string op(graph::OpIndex op) const;
+  std::string tensor(graph::TensorId tensor) const;
+  std::string tier(memory::TierId tier) const;
   std::string residency(ResidencyIndex residency) const;
   std::string migration(MigrationIndex migration) const;
 
  private:
-  const Graph& graph_;
-  const Machine& machine_;
+  const graph::Graph& graph_;
+  const memory::Machine& machine_;
   const Plan& plan_;
   const std::vector<verify::Extent>& extents_;  // by ResidencyIndex
 };
 
 // kWellFormed. The only check that may be run on a plan about which nothing is known yet.
-void check_form(const Graph& graph, const Machine& machine, const Plan& plan, Findings& findings);
+void check_form(const graph::Graph& graph, const memory::Machine& machine, const Plan& plan, Findings& findings);
 
 // kWellFormed, of blocks. The first needs residencies that are in range, and is a part of check_form(); the second also
 // needs well-formed migrations.
-void check_blocks(const Graph& graph, const Plan& plan, Findings& findings);
+void check_blocks(const graph::Graph& graph, const Plan& plan, Findings& findings);
 void check_block_migrations(const Plan& plan, Findings& findings);
 
 // kNoOverlap, kWithinBudget, and the part of kSourceStaysValid that concerns room. Needs a well-formed plan.
-void check_rooms(const Machine& machine, const Plan& plan, const std::vector<verify::Extent>& extents,
+void check_rooms(const memory::Machine& machine, const Plan& plan, const std::vector<verify::Extent>& extents,
                  const Names& names, Findings& findings);
 
 // kWellFormed, of stitches. Needs residencies that are in range and end below the largest number of bytes.
-void check_stitches(const Machine& machine, const Plan& plan, const std::vector<verify::Extent>& extents,
+void check_stitches(const memory::Machine& machine, const Plan& plan, const std::vector<verify::Extent>& extents,
                     Findings& findings);
 
 // kEncodingAllowed, but for what ops use. Needs a well-formed plan.
-void check_encodings(const Graph& graph, const Plan& plan, const Names& names, Findings& findings);
+void check_encodings(const graph::Graph& graph, const Plan& plan, const Names& names, Findings& findings);
 
 // All rules about which copy is valid when, and kTierAddressable, kLinkExists, and of kEncodingAllowed what ops use.
 // Needs a well-formed plan.
-void check_copies(const Graph& graph, const Machine& machine, const Plan& plan, const Names& names, Findings& findings);
+void check_copies(const graph::Graph& graph, const memory::Machine& machine, const Plan& plan, const Names& names,
+                  Findings& findings);
 
-}  // namespace sluice
+}  // namespace sluice::plan

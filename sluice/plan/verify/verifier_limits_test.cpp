@@ -8,12 +8,12 @@
 #include "sluice/testing/random/random_graph.hpp"
 #include "sluice/testing/random/random_plan.hpp"
 
-namespace sluice {
+namespace sluice::plan {
 namespace {
 
 TEST(VerifierLimits, ReportsAtMostTwenty) {
-  const Graph graph = testing::random_graph(5, {.most_layers = 30, .most_bytes = 4096});
-  const Machine machine = testing::random_machine(5);
+  const graph::Graph graph = testing::random_graph(5, {.most_layers = 30, .most_bytes = 4096});
+  const memory::Machine machine = testing::random_machine(5);
   Plan plan = testing::random_plan(5, graph, machine);
   for (Residency& residency : plan.residencies) residency.offset = 0;
   plan.migrations.clear();
@@ -23,9 +23,9 @@ TEST(VerifierLimits, ReportsAtMostTwenty) {
 
 TEST(VerifierLimits, ResNet200SizeTakesMilliseconds) {
   std::uint64_t seed = 0;
-  Graph graph;
+  graph::Graph graph;
   while (graph.op_count() < 3000) graph = testing::random_graph(seed++, {.most_layers = 1200, .most_bytes = 40960});
-  const Machine machine = testing::random_machine(3);
+  const memory::Machine machine = testing::random_machine(3);
   const Plan plan = testing::random_plan(1, graph, machine);
   ASSERT_GT(plan.residencies.size(), 4000u);
   ASSERT_GT(plan.migrations.size(), 3000u);
@@ -37,4 +37,4 @@ TEST(VerifierLimits, ResNet200SizeTakesMilliseconds) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::plan

@@ -5,19 +5,19 @@
 #include "sluice/testing/random/random_graph.hpp"
 #include "sluice/testing/random/random_plan.hpp"
 
-namespace sluice {
+namespace sluice::plan {
 namespace {
 
 using testing::PlanCase;
 using testing::PlanMutation;
 
-class VerifierMutations : public ::testing::TestWithParam<PlanMutation> {};
+class VerifierMutations : public ::testing::TestWithParam<testing::PlanMutation> {};
 
 TEST_P(VerifierMutations, AreRejectedByName) {
   int applied = 0;
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
     SCOPED_TRACE(seed);
-    PlanCase c{testing::random_graph(seed), testing::random_machine(seed), {}, testing::SeededRandom(seed)};
+    testing::PlanCase c{testing::random_graph(seed), testing::random_machine(seed), {}, testing::SeededRandom(seed)};
     c.plan = testing::random_plan(seed, c.graph, c.machine);
     if (!GetParam().mutate(c)) continue;
     ++applied;
@@ -36,4 +36,4 @@ INSTANTIATE_TEST_SUITE_P(EveryRule, VerifierMutations, ::testing::ValuesIn(testi
                          [](const auto& test) { return test.param.name; });
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::plan

@@ -8,7 +8,7 @@
 
 #include "sluice/testing/tiny_step.hpp"
 
-namespace sluice {
+namespace sluice::plan {
 namespace {
 
 using testing::add_tiny_op;
@@ -19,7 +19,7 @@ using testing::tiny_machine;
 using testing::tiny_step;
 using testing::TinyStep;
 
-std::vector<std::string> rules_broken(const TinyStep& step) {
+std::vector<std::string> rules_broken(const testing::TinyStep& step) {
   std::vector<std::string> names;
   for (const Violation& violation : verify_plan(step.graph, step.machine, step.plan)) {
     EXPECT_FALSE(violation.message.empty());
@@ -30,7 +30,7 @@ std::vector<std::string> rules_broken(const TinyStep& step) {
 
 class VerifierTest : public ::testing::Test {
  protected:
-  using T = TinyStep;
+  using T = testing::TinyStep;
   void expect_only(const std::string& rule) {
     const auto broken = rules_broken(step_);
     EXPECT_EQ(std::set<std::string>(broken.begin(), broken.end()), std::set<std::string>{rule});
@@ -38,7 +38,7 @@ class VerifierTest : public ::testing::Test {
   Residency& residency(ResidencyIndex i) { return step_.plan.residencies.at(static_cast<std::size_t>(i)); }
   Migration& migration(std::size_t i) { return step_.plan.migrations.at(i); }
 
-  TinyStep step_ = tiny_step();
+  testing::TinyStep step_ = testing::tiny_step();
 };
 
 TEST_F(VerifierTest, AcceptsTheSoundPlan) { EXPECT_THAT(rules_broken(step_), ::testing::IsEmpty()); }
@@ -150,15 +150,15 @@ TEST_F(VerifierTest, DestinationNotReadEarlyByAMigration) {
 }
 
 // t is made in op 0, copied to the slow tier, updated in fast memory by op 1 and read by op 2.
-TinyStep updated_after_copy() {
-  TinyStep step;
+testing::TinyStep updated_after_copy() {
+  testing::TinyStep step;
   step.graph.name = "updated";
-  add_tiny_tensor(step.graph, "t", Role::kActivation, 4096);
-  add_tiny_tensor(step.graph, "loss", Role::kOutput, 4);
-  add_tiny_op(step.graph, "make", {}, {0});
-  add_tiny_op(step.graph, "update", {0}, {0});
-  add_tiny_op(step.graph, "read", {0}, {1});
-  step.machine = tiny_machine(TierKind::kEmulated);
+  testing::add_tiny_tensor(step.graph, "t", graph::Role::kActivation, 4096);
+  testing::add_tiny_tensor(step.graph, "loss", graph::Role::kOutput, 4);
+  testing::add_tiny_op(step.graph, "make", {}, {0});
+  testing::add_tiny_op(step.graph, "update", {0}, {0});
+  testing::add_tiny_op(step.graph, "read", {0}, {1});
+  step.machine = testing::tiny_machine(memory::TierKind::kEmulated);
   step.plan.graph_fingerprint = step.graph.fingerprint();
   step.plan.machine_fingerprint = step.machine.fingerprint();
   step.plan.budgets = step.plan.arena_bytes = {8192, 4096};
@@ -191,13 +191,14 @@ TEST_F(VerifierTest, AStaleRoomMayBeFilledAgain) {
 }
 
 // w begins in the file, is prefetched, updated by the last op and written back behind it.
-TinyStep parameter_in_file() {
-  TinyStep step = tiny_step();
-  step.plan.residencies[TinyStep::kWDram].ops = {0, 5};
-  step.plan.residencies.push_back({TinyStep::kW, 1, 8192, {0, 1}});
-  step.plan.residencies.push_back({TinyStep::kW, 1, 8192, {4, 5}});
-  step.plan.migrations.insert(step.plan.migrations.begin(), {TinyStep::kW, 7, TinyStep::kWDram, kStepStart, 0});
-  step.plan.migrations.push_back({TinyStep::kW, TinyStep::kWDram, 8, 4, 5});
+testing::TinyStep parameter_in_file() {
+  testing::TinyStep step = testing::tiny_step();
+  step.plan.residencies[testing::TinyStep::kWDram].ops = {0, 5};
+  step.plan.residencies.push_back({testing::TinyStep::kW, 1, 8192, {0, 1}});
+  step.plan.residencies.push_back({testing::TinyStep::kW, 1, 8192, {4, 5}});
+  step.plan.migrations.insert(step.plan.migrations.begin(),
+                              {testing::TinyStep::kW, 7, testing::TinyStep::kWDram, kStepStart, 0});
+  step.plan.migrations.push_back({testing::TinyStep::kW, testing::TinyStep::kWDram, 8, 4, 5});
   step.plan.arena_bytes[1] = 12288;
   return step;
 }
@@ -233,7 +234,7 @@ TEST_F(VerifierTest, LinkExists) {
 }
 
 TEST_F(VerifierTest, WellFormed) {
-  const TinyStep sound = step_;
+  const testing::TinyStep sound = step_;
   const std::vector<void (*)(Plan&)> damages = {
       [](Plan& plan) { plan.ops.pop_back(); },
       [](Plan& plan) { plan.budgets.pop_back(); },
@@ -318,4 +319,4 @@ TEST_F(VerifierTest, ReportsInOpOrder) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::plan

@@ -5,16 +5,16 @@
 #include "sluice/planners/autotm/placement.hpp"
 #include "sluice/planners/implementations.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
-Bytes workspace_room(const Implementation& implementation) {
-  return align_up(std::max(implementation.workspace_bytes, kLeastWorkspace), kBlockAlignment);
+Bytes workspace_room(const graph::Implementation& implementation) {
+  return align_up(std::max(implementation.workspace_bytes, graph::kLeastWorkspace), memory::kBlockAlignment);
 }
 
 // One that takes as much room as the first and is not clearly faster is nothing to choose. One that takes less is not
 // faster either where measurements differ as much.
-std::vector<Alternative> alternatives_of(const Op& op, OpIndex index, const Profile& profile) {
+std::vector<Alternative> alternatives_of(const graph::Op& op, graph::OpIndex index, const profile::Profile& profile) {
   const Seconds first = profile.op_seconds[index];
   std::vector<Alternative> all{{0, 0, workspace_room(op.implementations.front())}};
   for (std::int32_t i = 1; i < static_cast<std::int32_t>(op.implementations.size()); ++i) {
@@ -32,14 +32,14 @@ std::vector<Alternative> alternatives_of(const Op& op, OpIndex index, const Prof
 
 }  // namespace
 
-void add_alternatives(PlacementProblem& problem, const Profile& profile) {
+void add_alternatives(PlacementProblem& problem, const profile::Profile& profile) {
   problem.alternatives.resize(problem.graph.ops().size());
   for (MovingUnit& unit : problem.units) {
     const bool workspace =
-        unit.tensors.size() == 1 && problem.graph.tensor(unit.tensors.front()).role == Role::kWorkspace;
+        unit.tensors.size() == 1 && problem.graph.tensor(unit.tensors.front()).role == graph::Role::kWorkspace;
     if (!workspace || unit.uses.empty()) continue;
-    const OpIndex index = unit.uses.front().op;
-    const Op& op = problem.graph.op(index);
+    const graph::OpIndex index = unit.uses.front().op;
+    const graph::Op& op = problem.graph.op(index);
     if (op.implementations.size() < 2 || op.processor != kMainProcessor) continue;
     std::vector<Alternative> all = alternatives_of(op, index, profile);
     if (all.empty()) continue;
@@ -50,9 +50,9 @@ void add_alternatives(PlacementProblem& problem, const Profile& profile) {
   }
 }
 
-std::vector<OpChoice> choices_of(const PlacementProblem& problem, const PlacedStep& placed) {
-  std::vector<OpChoice> choices;
-  for (OpIndex op = 0; op < problem.graph.op_count(); ++op) {
+std::vector<graph::OpChoice> choices_of(const PlacementProblem& problem, const PlacedStep& placed) {
+  std::vector<graph::OpChoice> choices;
+  for (graph::OpIndex op = 0; op < problem.graph.op_count(); ++op) {
     const bool chosen = !problem.alternatives.empty() && !problem.alternatives[op].empty();
     choices.push_back({chosen ? problem.alternatives[op][placed.alternative_of[op]].implementation : 0,
                        problem.graph.op(op).processor});
@@ -60,4 +60,4 @@ std::vector<OpChoice> choices_of(const PlacementProblem& problem, const PlacedSt
   return choices;
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

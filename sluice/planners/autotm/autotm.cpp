@@ -19,7 +19,7 @@
 #include "sluice/planners/schedule/in_place_use.hpp"
 #include "sluice/planners/schedule/pack.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 constexpr int kMostRounds = 12;        // of solving anew; the paper needed 6 at most
@@ -70,10 +70,10 @@ class AutoTm {
         request_(request),
         config_(config_of<AutoTmConfig>(request)),
         movement_(movement),
-        liveness_(analyze_liveness(request.graph)),
+        liveness_(graph::analyze_liveness(request.graph)),
         costs_(request.graph, request.profile, request.machine),
         problem_(placement_problem(request.graph, request.machine, costs_, slow,
-                                   find_moving_units(request.graph, liveness_), request.budgets[kFastTier])),
+                                   find_moving_units(request.graph, liveness_), request.budgets[memory::kFastTier])),
         selects_(request.additions.has(AutoTmAddition::kKernels)) {
     if (selects_ && has_implementation_times(request.profile)) {
       add_alternatives(problem_, request.profile);
@@ -82,7 +82,7 @@ class AutoTm {
     }
   }
 
-  Result<Plan> run() {
+  Result<plan::Plan> run() {
     for (int round = 1; round <= kMostRounds; ++round) {
       Overfull overfull;
       const std::optional<Formulation> program = formulate(problem_, movement_, {}, &overfull);
@@ -91,19 +91,19 @@ class AutoTm {
       if (solution.values.empty()) return without_answer(solution, round);
       const PlacedStep placed = program->placed_by(problem_, solution.values);
       const RescheduledRequest step(with_choices(placed));
-      const PlanBuilder builder = build(step.request().graph, placed.paths);
-      PackingFailure failure;
-      Result<Plan> plan = builder.finish(request_.budgets, &failure);
+      const plan::PlanBuilder builder = build(step.request().graph, placed.paths);
+      plan::PackingFailure failure;
+      Result<plan::Plan> plan = builder.finish(request_.budgets, &failure);
       if (plan.ok()) {
         describe_in(*plan, *program, solution, round);
         if (selects_) describe_kernels(*plan, placed);
         return step.for_given_graph(std::move(*plan));
       }
-      if (!wants_more_room(plan.error().code) || failure.tier != kFastTier) return none_found(plan.error());
+      if (!wants_more_room(plan.error().code) || failure.tier != memory::kFastTier) return none_found(plan.error());
       SLUICE_RETURN_IF_ERROR(shrink_where_it_overflows(step.request().graph, builder, failure));
     }
     return Error{ErrorCode::kNoneFound, fmt::format("{}: no placement packs into {} of fast memory", name_,
-                                                    format_bytes(request_.budgets[kFastTier]))};
+                                                    format_bytes(request_.budgets[memory::kFastTier]))};
   }
 
  private:
@@ -114,8 +114,8 @@ class AutoTm {
     return {proved_in(round),
             fmt::format("{}: while op {} runs, {} must be in fast memory, where {} are", name_,
                         request_.graph.op(overfull.op).name, format_bytes(overfull.needed),
-                        format_bytes(request_.budgets[kFastTier])),
-            overfull.needed, request_.budgets[kFastTier]};
+                        format_bytes(request_.budgets[memory::kFastTier])),
+            overfull.needed, request_.budgets[memory::kFastTier]};
   }
 
   ErrorCode code_of(SolveStatus status, int round) const {
@@ -129,7 +129,7 @@ class AutoTm {
         code_of(solution.status, round),
         fmt::format("{}: the solver found no placement of {} in {} of fast memory: {}. Raise --fast, or name another "
                     "planner",
-                    name_, request_.graph.name, format_bytes(request_.budgets[kFastTier]), describe(solution))};
+                    name_, request_.graph.name, format_bytes(request_.budgets[memory::kFastTier]), describe(solution))};
   }
 
   // Dives and branch and bound find nothing better in a minute where there is a column for every move beside an op.
@@ -171,12 +171,12 @@ class AutoTm {
   }
 
   // `graph`: the request's, with the workspaces of the implementations that are chosen.
-  PlanBuilder build(const Graph& graph, const std::vector<UnitPath>& paths) const {
-    PlanBuilder builder(graph, request_.machine);
+  plan::PlanBuilder build(const graph::Graph& graph, const std::vector<UnitPath>& paths) const {
+    plan::PlanBuilder builder(graph, request_.machine);
     for (std::size_t i = 0; i < paths.size(); ++i) {
       const MovingUnit& unit = problem_.units[i];
       if (paths[i].fast.empty()) {
-        for (const TensorId id : unit.tensors) use_in_tier(builder, liveness_, id, kFastTier);
+        for (const graph::TensorId id : unit.tensors) use_in_tier(builder, liveness_, id, memory::kFastTier);
         continue;
       }
       const TensorSchedule schedule = paths[i] == always_fast_path(unit)
@@ -188,27 +188,28 @@ class AutoTm {
   }
 
   // As the plan would lie if there were room.
-  Status shrink_where_it_overflows(const Graph& graph, const PlanBuilder& builder, const PackingFailure& failure) {
-    const Bytes budget = request_.budgets[kFastTier];
+  Status shrink_where_it_overflows(const graph::Graph& graph, const plan::PlanBuilder& builder,
+                                   const plan::PackingFailure& failure) {
+    const Bytes budget = request_.budgets[memory::kFastTier];
     std::vector<Bytes> budgets = request_.budgets;
-    budgets[kFastTier] = 2 * failure.needed;  // plenty: as the portfolio packs by itself
-    SLUICE_ASSIGN(const Plan plan, builder.finish(budgets, nullptr, kPortfolioAlone));
-    const std::vector<Room> rooms = residency_rooms(graph, plan);
+    budgets[memory::kFastTier] = 2 * failure.needed;  // plenty: as the portfolio packs by itself
+    SLUICE_ASSIGN(const plan::Plan plan, builder.finish(budgets, nullptr, memory::kPortfolioAlone));
+    const std::vector<plan::Room> rooms = plan::residency_rooms(graph, plan);
     std::vector<bool> overflows(graph.ops().size(), false);
     for (std::size_t i = 0; i < rooms.size(); ++i) {
-      const Residency& each = plan.residencies[i];
-      if (each.tier != kFastTier || each.offset + rooms[i].bytes <= budget) continue;
+      const plan::Residency& each = plan.residencies[i];
+      if (each.tier != memory::kFastTier || each.offset + rooms[i].bytes <= budget) continue;
       std::fill(overflows.begin() + each.ops.begin, overflows.begin() + each.ops.end, true);
     }
     for (std::size_t op = 0; op < overflows.size(); ++op) {
       if (!overflows[op]) continue;
-      problem_.limits[op] =
-          align_down(static_cast<Bytes>(kLimitShrink * static_cast<double>(problem_.limits[op])), kBlockAlignment);
+      problem_.limits[op] = align_down(static_cast<Bytes>(kLimitShrink * static_cast<double>(problem_.limits[op])),
+                                       memory::kBlockAlignment);
     }
     return {};
   }
 
-  void describe_in(Plan& plan, const Formulation& program, const IlpSolution& solution, int rounds) const {
+  void describe_in(plan::Plan& plan, const Formulation& program, const IlpSolution& solution, int rounds) const {
     const auto seconds = [&](double units) { return fmt::format("{:.6f}", units * program.seconds_per_unit); };
     plan.solver_status = describe(solution);
     plan.planner_config = {{"expected_seconds", seconds(solution.cost)},
@@ -218,9 +219,10 @@ class AutoTm {
                            {"solved", fmt::format("{}", rounds)}};
   }
 
-  void describe_kernels(Plan& plan, const PlacedStep& placed) const {
-    const std::vector<OpChoice> choices = choices_of(problem_, placed);
-    const auto others = std::ranges::count_if(choices, [](const OpChoice& each) { return each.implementation != 0; });
+  void describe_kernels(plan::Plan& plan, const PlacedStep& placed) const {
+    const std::vector<graph::OpChoice> choices = choices_of(problem_, placed);
+    const auto others =
+        std::ranges::count_if(choices, [](const graph::OpChoice& each) { return each.implementation != 0; });
     plan.planner_config.emplace_back(
         "kernels", others == 0 ? "those that ops have anyway"
                                : fmt::format("{} ops by others than the first: by the integer program", others));
@@ -230,23 +232,23 @@ class AutoTm {
   const PlanRequest& request_;
   AutoTmConfig config_;
   Movement movement_;
-  Liveness liveness_;
-  CostModel costs_;
+  graph::Liveness liveness_;
+  profile::CostModel costs_;
   PlacementProblem problem_;
   bool selects_;  // implementations
 };
 
-Result<Plan> plan_static(const PlanRequest& request) {
+Result<plan::Plan> plan_static(const PlanRequest& request) {
   SLUICE_ASSIGN(const auto slow, find_addressable_slow_tiers("autotm-static", request.machine));
   return AutoTm("autotm-static", request, Movement::kStatic, slow.front()).run();
 }
 
-Result<Plan> plan_sync(const PlanRequest& request) {
+Result<plan::Plan> plan_sync(const PlanRequest& request) {
   SLUICE_ASSIGN(const auto slow, find_slow_tiers("autotm-sync", request.machine));
   return AutoTm("autotm-sync", request, Movement::kSynchronous, slow.front()).run();
 }
 
-Result<Plan> plan_async(const PlanRequest& request) {
+Result<plan::Plan> plan_async(const PlanRequest& request) {
   SLUICE_ASSIGN(const auto slow, find_slow_tiers("autotm-async", request.machine));
   return AutoTm("autotm-async", request, Movement::kAsynchronous, slow.front()).run();
 }
@@ -297,4 +299,4 @@ PlannerEntry autotm_async_planner() {
           .settings = settings()};
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

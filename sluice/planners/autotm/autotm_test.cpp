@@ -8,12 +8,12 @@
 #include "sluice/planners/registry/make_plan.hpp"
 #include "sluice/planners/registry/problem_for_tests.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 using ::testing::HasSubstr;
 
-double number_of(const Plan& plan, const std::string& key) {
+double number_of(const plan::Plan& plan, const std::string& key) {
   for (const auto& [name, value] : plan.planner_config) {
     if (name == key) return std::stod(value);
   }
@@ -27,9 +27,9 @@ TEST(AutoTm, StaticTensorsNeverMove) {
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_TRUE(plan->migrations.empty());
   std::vector<int> residencies(problem.graph.tensors().size(), 0);
-  for (const Residency& each : plan->residencies) ++residencies[static_cast<std::size_t>(each.tensor)];
+  for (const plan::Residency& each : plan->residencies) ++residencies[static_cast<std::size_t>(each.tensor)];
   EXPECT_THAT(residencies, ::testing::Each(::testing::Le(1)));
-  const OperandShares shares = operand_shares(problem.graph, *plan);
+  const plan::OperandShares shares = plan::operand_shares(problem.graph, *plan);
   EXPECT_GT(shares.inputs, 0);
   EXPECT_LT(shares.inputs, 1);
   EXPECT_LT(shares.outputs, 1);
@@ -48,13 +48,13 @@ TEST(AutoTm, SynchronousMovesStandBesideTheOpsThatUseTheTensor) {
     const auto plan = make_plan("autotm-sync", problem.request(0.4));
     ASSERT_TRUE(plan.ok()) << plan.error().message;
     EXPECT_FALSE(plan->migrations.empty());
-    const Liveness liveness = analyze_liveness(problem.graph);
-    const auto uses = [&](TensorId tensor, OpIndex op) {
-      return std::ranges::find(liveness.uses[tensor], op, &Use::op) != liveness.uses[tensor].end();
+    const graph::Liveness liveness = graph::analyze_liveness(problem.graph);
+    const auto uses = [&](graph::TensorId tensor, graph::OpIndex op) {
+      return std::ranges::find(liveness.uses[tensor], op, &graph::Use::op) != liveness.uses[tensor].end();
     };
-    for (const Migration& each : plan->migrations) {
+    for (const plan::Migration& each : plan->migrations) {
       EXPECT_EQ(each.needed_by, each.issue_after + 1) << "beside nothing";
-      const bool comes = plan->residencies[each.to].tier == kFastTier;
+      const bool comes = plan->residencies[each.to].tier == memory::kFastTier;
       const bool alone = plan->blocks.empty();  // of a block each is moved for any of them
       EXPECT_TRUE(!alone || uses(each.tensor, comes ? each.needed_by : each.issue_after));
     }
@@ -66,10 +66,10 @@ TEST(AutoTm, AsynchronousMovesRunBesideOneOp) {
   const auto plan = make_plan("autotm-async", problem.request(0.4));
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   int in_beside = 0, out_beside = 0;
-  for (const Migration& each : plan->migrations) {
+  for (const plan::Migration& each : plan->migrations) {
     EXPECT_LE(each.needed_by, each.issue_after + 2);
     if (each.needed_by == each.issue_after + 1) continue;
-    ++(plan->residencies[each.to].tier == kFastTier ? in_beside : out_beside);
+    ++(plan->residencies[each.to].tier == memory::kFastTier ? in_beside : out_beside);
   }
   EXPECT_GT(in_beside, 0);
   EXPECT_GT(out_beside, 0);
@@ -96,7 +96,7 @@ TEST(AutoTm, WhatMayMoveMoreExpectsNoMore) {
     const auto moved = make_plan("autotm-sync", problem.request(share));
     const auto beside = make_plan("autotm-async", problem.request(share));
     ASSERT_TRUE(fixed.ok() && moved.ok() && beside.ok());
-    const auto expected = [](const Result<Plan>& plan) { return number_of(*plan, "expected_seconds"); };
+    const auto expected = [](const Result<plan::Plan>& plan) { return number_of(*plan, "expected_seconds"); };
     EXPECT_LE(expected(moved), expected(fixed) * 1.01);
     EXPECT_LE(expected(beside), expected(moved) * 1.01);
     for (const auto* plan : {&fixed, &moved, &beside}) {
@@ -121,10 +121,10 @@ TEST(AutoTm, TheExpectedStepIsTheSimulatedOne) {
 TEST(AutoTm, WhatDoesNotPackIsSolvedAgain) {
   for (const double share : {0.4, 0.5}) {
     PlanningProblem problem(merged_model("mobilenet_v2", 2, 64), "file", 2e9);
-    problem.machine.tiers.front().kind = TierKind::kNuma;
+    problem.machine.tiers.front().kind = memory::TierKind::kNuma;
     const auto plan = make_plan("autotm-sync", problem.request(share));
     ASSERT_TRUE(plan.ok()) << plan.error().message;
-    EXPECT_LE(plan->arena_bytes[kFastTier], plan->budgets[kFastTier]);
+    EXPECT_LE(plan->arena_bytes[memory::kFastTier], plan->budgets[memory::kFastTier]);
     EXPECT_GT(number_of(*plan, "solved"), 1) << "or this shows nothing";
   }
 }
@@ -172,7 +172,7 @@ TEST(AutoTm, WhatFitsIsFastOnlysPlan) {
     const auto plan = make_plan(planner, problem.request(1));
     ASSERT_TRUE(plan.ok()) << plan.error().message;
     EXPECT_TRUE(plan->migrations.empty());
-    EXPECT_EQ(operand_shares(problem.graph, *plan).inputs, 1);
+    EXPECT_EQ(plan::operand_shares(problem.graph, *plan).inputs, 1);
     EXPECT_EQ(plan->solver_status, "optimal");
   }
 }
@@ -187,4 +187,4 @@ TEST(AutoTm, ABudgetBelowAnyPlanNamesTheOp) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::planners

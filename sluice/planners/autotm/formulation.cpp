@@ -6,7 +6,7 @@
 
 #include "sluice/base/as_index.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 constexpr double kAddsUp = 1e-9;  // of an op's time: rounding
@@ -31,7 +31,8 @@ class FormulationWriter {
   std::optional<Formulation> write(Overfull* overfull) {
     find_full_ops();
     for (std::size_t i = 0; i < problem_.units.size(); ++i) add_unit(i);
-    for (OpIndex op = 0; op < static_cast<OpIndex>(problem_.alternatives.size()); ++op) add_alternatives(op);
+    for (graph::OpIndex op = 0; op < static_cast<graph::OpIndex>(problem_.alternatives.size()); ++op)
+      add_alternatives(op);
     add_op_times();
     if (!add_capacity(overfull)) return std::nullopt;
     return std::move(result_);
@@ -51,7 +52,7 @@ class FormulationWriter {
   }
 
   void find_full_ops();
-  bool is_full(Interval<OpIndex> ops) const { return full_before_[ops.begin] != full_before_[ops.end]; }
+  bool is_full(Interval<graph::OpIndex> ops) const { return full_before_[ops.begin] != full_before_[ops.end]; }
   void add_unit(std::size_t index);
   void add_undecided(const MovingUnit& unit);
   // Over a gap of a whole life in one tier, and before all of a block is made.
@@ -63,22 +64,22 @@ class FormulationWriter {
   void add_moves(const MovingUnit& unit, PathColumns& path);
   void add_moves_beside(const MovingUnit& unit, std::size_t gap, PathColumns& path);
   void add_copy_out(const MovingUnit& unit, const PathColumns& path, const UnitValue& value);
-  void add_alternatives(OpIndex op);
+  void add_alternatives(graph::OpIndex op);
   void add_op_times();
-  void add_op_time(OpIndex op, Sum longer);
-  Sum time_of(OpIndex op, const std::vector<std::size_t>& units, const std::vector<int>& fast);
+  void add_op_time(graph::OpIndex op, Sum longer);
+  Sum time_of(graph::OpIndex op, const std::vector<std::size_t>& units, const std::vector<int>& fast);
   bool add_capacity(Overfull* overfull);
-  std::vector<OpIndex> ops_with_rows() const;
+  std::vector<graph::OpIndex> ops_with_rows() const;
 
   const PlacementProblem& problem_;
   Movement movement_;
   Reductions reductions_;
-  OpIndex ops_;
+  graph::OpIndex ops_;
   Formulation result_;
-  int always_ = 0;                      // a column that is 1: what does not depend on choices
-  IdVector<OpIndex, int> full_before_;  // ops before it at which not everything fits
-  IdVector<OpIndex, Sum> beside_;       // by op: time of the moves beside it
-  IdVector<OpIndex, Sum> longer_;       // by op: than with its first implementation
+  int always_ = 0;                             // a column that is 1: what does not depend on choices
+  IdVector<graph::OpIndex, int> full_before_;  // ops before it at which not everything fits
+  IdVector<graph::OpIndex, Sum> beside_;       // by op: time of the moves beside it
+  IdVector<graph::OpIndex, Sum> longer_;       // by op: than with its first implementation
 };
 
 void FormulationWriter::find_full_ops() {
@@ -87,13 +88,13 @@ void FormulationWriter::find_full_ops() {
     const Bytes bytes = std::max(unit.moved_bytes, unit.kept_bytes);
     all.push_back({unit.range, kAlways, static_cast<double>(bytes)});
   }
-  for (OpIndex op = 0; op < static_cast<OpIndex>(problem_.alternatives.size()); ++op) {
+  for (graph::OpIndex op = 0; op < static_cast<graph::OpIndex>(problem_.alternatives.size()); ++op) {
     if (problem_.alternatives[op].empty()) continue;
     all.push_back({{op, op + 1}, kAlways, static_cast<double>(problem_.alternatives[op].back().more_bytes)});
   }
   const IdVector<int, double> load = whole_load(all, ops_);
   full_before_.assign(as_index(ops_) + 1, 0);
-  for (OpIndex op = 0; op < ops_; ++op) {
+  for (graph::OpIndex op = 0; op < ops_; ++op) {
     const bool full = load[op] > static_cast<double>(problem_.limits[op]);
     full_before_[op + 1] = full_before_[op] + (full ? 1 : 0);
   }
@@ -124,15 +125,15 @@ void FormulationWriter::add_fast(const MovingUnit& unit, PathColumns& path) {
 
 void FormulationWriter::add_stays(const MovingUnit& unit, PathColumns& path) {
   for (std::size_t gap = 0; gap < gap_count(unit); ++gap) {
-    const std::vector<Interval<OpIndex>> ranges = ops_of_gap(unit, gap, ops_);
+    const std::vector<Interval<graph::OpIndex>> ranges = ops_of_gap(unit, gap, ops_);
     const std::size_t next = wraps(unit, gap) ? 0 : gap + 1;
     const bool gains_nothing = !problem_.in_place && !unit.persistent && movement_ == Movement::kSynchronous;
     const bool idle = reductions_.idle_gaps && gains_nothing &&
-                      std::ranges::none_of(ranges, [&](const Interval<OpIndex>& each) { return is_full(each); });
+                      std::ranges::none_of(ranges, [&](const Interval<graph::OpIndex>& each) { return is_full(each); });
     int column = path.fast[gap];
     if (!stays_where_it_is(unit, gap)) column = idle ? kAlways : add_choice();
     path.stays.push_back(column);
-    for (const Interval<OpIndex>& each : ranges) result_.loads.push_back({each, column, size(unit.moved_bytes)});
+    for (const Interval<graph::OpIndex>& each : ranges) result_.loads.push_back({each, column, size(unit.moved_bytes)});
     for (const std::size_t side : {gap, next}) {
       if (path.fast[side] != column && path.fast[side] != kAlways) add_row({{column, 1}, {path.fast[side], -1}}, 0);
     }
@@ -158,18 +159,18 @@ void FormulationWriter::add_moves_beside(const MovingUnit& unit, std::size_t gap
   const double in = time(problem_.costs.transfer_seconds(problem_.slow.inward, unit.load()));
   const double out = time(problem_.costs.transfer_seconds(problem_.slow.outward, unit.load()));
   const std::size_t next = wraps(unit, gap) ? 0 : gap + 1;
-  const std::vector<Interval<OpIndex>> ranges = ops_of_gap(unit, gap, ops_);
-  const Interval<OpIndex> behind = ranges.front();
-  const Interval<OpIndex> before = ranges.back();
+  const std::vector<Interval<graph::OpIndex>> ranges = ops_of_gap(unit, gap, ops_);
+  const Interval<graph::OpIndex> behind = ranges.front();
+  const Interval<graph::OpIndex> before = ranges.back();
   std::vector<Term> leaves{{path.stays[gap], 1}, {path.fast[gap], -1}};
-  for (OpIndex op = behind.begin; op < std::min(behind.end, behind.begin + kBesideOps); ++op) {
+  for (graph::OpIndex op = behind.begin; op < std::min(behind.end, behind.begin + kBesideOps); ++op) {
     const int column = path.out_beside[gap][op] = add_choice();
     leaves.push_back({column, 1});
     result_.loads.push_back({{behind.begin, op + 1}, column, size(unit.moved_bytes)});
     beside_[op].add(column, out);
   }
   std::vector<Term> comes{{path.stays[gap], 1}, {path.fast[next], -1}};
-  for (OpIndex op = std::max(before.begin, before.end - kBesideOps); op < before.end; ++op) {
+  for (graph::OpIndex op = std::max(before.begin, before.end - kBesideOps); op < before.end; ++op) {
     const int column = path.in_beside[gap][op] = add_choice();
     add_cost(column, -in);  // instead of directly before the use
     comes.push_back({column, 1});
@@ -204,7 +205,7 @@ void FormulationWriter::add_copy_out(const MovingUnit& unit, const PathColumns& 
 }
 
 // Equations (9) and (10): one of them runs.
-void FormulationWriter::add_alternatives(OpIndex op) {
+void FormulationWriter::add_alternatives(graph::OpIndex op) {
   const std::vector<Alternative>& all = problem_.alternatives[op];
   // Ascending in bytes: one is dominated by an earlier one that is no slower, or by a later one as small that is faster.
   const auto dominates = [&](std::size_t a, std::size_t b) {
@@ -229,7 +230,7 @@ void FormulationWriter::add_alternatives(OpIndex op) {
 }
 
 // The time of the op beyond what it takes with everything fast: equation (6).
-Sum FormulationWriter::time_of(OpIndex op, const std::vector<std::size_t>& units, const std::vector<int>& fast) {
+Sum FormulationWriter::time_of(graph::OpIndex op, const std::vector<std::size_t>& units, const std::vector<int>& fast) {
   const Seconds all_fast = problem_.costs.op_seconds(op);
   Sum sum;
   std::vector<double> alone;
@@ -259,19 +260,20 @@ Sum FormulationWriter::time_of(OpIndex op, const std::vector<std::size_t>& units
 
 void FormulationWriter::add_op_times() {
   add_cost(kAlways, time(problem_.costs.compute_seconds()));
-  IdVector<OpIndex, std::vector<std::size_t>> units(as_index(ops_));
-  IdVector<OpIndex, std::vector<int>> fast(as_index(ops_));
+  IdVector<graph::OpIndex, std::vector<std::size_t>> units(as_index(ops_));
+  IdVector<graph::OpIndex, std::vector<int>> fast(as_index(ops_));
   for (std::size_t i = 0; problem_.in_place && i < problem_.units.size(); ++i) {
     for (std::size_t use = 0; use < result_.columns_of[i].fast.size(); ++use) {
       units[problem_.units[i].uses[use].op].push_back(i);
       fast[problem_.units[i].uses[use].op].push_back(result_.columns_of[i].fast[use]);
     }
   }
-  for (OpIndex op = 0; op < ops_; ++op) add_op_time(op, units[op].empty() ? Sum() : time_of(op, units[op], fast[op]));
+  for (graph::OpIndex op = 0; op < ops_; ++op)
+    add_op_time(op, units[op].empty() ? Sum() : time_of(op, units[op], fast[op]));
 }
 
 // `longer`: than with everything fast.
-void FormulationWriter::add_op_time(OpIndex op, Sum longer) {
+void FormulationWriter::add_op_time(graph::OpIndex op, Sum longer) {
   longer_[op].for_each([&](int column, double coefficient) { longer.add(column, coefficient); });
   if (beside_[op].is_constant()) {
     longer.for_each([&](int column, double coefficient) { add_cost(column, coefficient); });
@@ -284,30 +286,30 @@ void FormulationWriter::add_op_time(OpIndex op, Sum longer) {
   result_.add_derived({.cost = 1, .lower = -alone}, {longer, moves});
 }
 
-std::vector<OpIndex> FormulationWriter::ops_with_rows() const {
-  std::vector<OpIndex> ops(as_index(ops_));
+std::vector<graph::OpIndex> FormulationWriter::ops_with_rows() const {
+  std::vector<graph::OpIndex> ops(as_index(ops_));
   std::iota(ops.begin(), ops.end(), 0);
   if (reductions_.capacity_at_maxima) {
     ops = maxima_of(result_.loads, ops_);
-    for (OpIndex op = 0; op < ops_; ++op) {
+    for (graph::OpIndex op = 0; op < ops_; ++op) {
       if (size(problem_.limits[op]) < 1) ops.push_back(op);  // narrower than its neighbours
     }
     std::ranges::sort(ops);
     ops.erase(std::unique(ops.begin(), ops.end()), ops.end());
   }
-  std::erase_if(ops, [&](OpIndex op) { return !is_full({op, op + 1}); });
+  std::erase_if(ops, [&](graph::OpIndex op) { return !is_full({op, op + 1}); });
   return ops;
 }
 
 // Equations (5) and (9).
 bool FormulationWriter::add_capacity(Overfull* overfull) {
   const IdVector<int, double> constant = whole_load(result_.loads, ops_, /*constant_only=*/true);
-  for (OpIndex op = 0; op < ops_; ++op) {
+  for (graph::OpIndex op = 0; op < ops_; ++op) {
     if (constant[op] <= size(problem_.limits[op]) * (1 + 1e-12)) continue;
     if (overfull != nullptr) *overfull = {op, static_cast<Bytes>(std::llround(constant[op] * result_.bytes_per_unit))};
     return false;
   }
-  const std::vector<OpIndex> ops = ops_with_rows();
+  const std::vector<graph::OpIndex> ops = ops_with_rows();
   const std::vector<int> loads = result_.add_loads(result_.loads, ops);
   for (std::size_t i = 0; i < ops.size(); ++i) {
     result_.ilp.columns[loads[i]].upper = std::max(0.0, size(problem_.limits[ops[i]]) - constant[ops[i]]);
@@ -322,4 +324,4 @@ std::optional<Formulation> formulate(const PlacementProblem& problem, Movement m
   return FormulationWriter(problem, movement, reductions).write(overfull);
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

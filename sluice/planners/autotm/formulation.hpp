@@ -25,7 +25,7 @@
 #include "sluice/planners/autotm/placement.hpp"
 #include "sluice/planners/ilp/derived_program.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 inline constexpr int kBesideOps = 15;
 // Operands of one op of which every set has a time. Further ones cost what each costs alone.
@@ -33,9 +33,9 @@ inline constexpr std::size_t kMostConfigured = 6;
 
 struct Formulation : DerivedProgram {
   struct PathColumns {
-    std::vector<int> fast;                                      // by use: a column, or kAlways
-    std::vector<int> stays;                                     // by gap
-    std::vector<std::map<OpIndex, int>> out_beside, in_beside;  // by gap
+    std::vector<int> fast;                                             // by use: a column, or kAlways
+    std::vector<int> stays;                                            // by gap
+    std::vector<std::map<graph::OpIndex, int>> out_beside, in_beside;  // by gap
   };
 
   double seconds_per_unit = 1;          // of the objective
@@ -43,7 +43,7 @@ struct Formulation : DerivedProgram {
   std::vector<LoadSpan> loads;          // of the fast tier
   std::vector<PathColumns> columns_of;  // by unit; empty where there is nothing to decide
   // By op, of those that have a choice: a column for each alternative that is worth one, or kAlways for the only one.
-  IdVector<OpIndex, std::map<std::size_t, int>> alternatives;
+  IdVector<graph::OpIndex, std::map<std::size_t, int>> alternatives;
 
   // The values of all columns, worked out from an answer that the program has, and back. Where `values` choose no
   // alternative it is the one with the smallest workspace, where several the one with the largest.
@@ -53,7 +53,7 @@ struct Formulation : DerivedProgram {
 
 // An op whose operands that must be fast, with all that must stay meanwhile, exceed its limit: no plan is possible.
 struct Overfull {
-  OpIndex op = 0;
+  graph::OpIndex op = 0;
   Bytes needed = 0;
 };
 
@@ -61,4 +61,4 @@ struct Overfull {
 std::optional<Formulation> formulate(const PlacementProblem& problem, Movement movement, const Reductions& reductions,
                                      Overfull* overfull = nullptr);
 
-}  // namespace sluice
+}  // namespace sluice::planners

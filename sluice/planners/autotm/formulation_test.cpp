@@ -15,7 +15,7 @@
 #include "sluice/planners/autotm/hide_moves.hpp"
 #include "sluice/planners/schedule/step_for_tests.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 constexpr SolveLimits kProvenOptimum{.seconds = 60, .nodes = 100000, .gap = 0};
@@ -32,7 +32,7 @@ class SmallDraw {
 };
 
 // Steps of up to eight ops; some tensors are parameters, some written again.
-Graph random_step(std::uint64_t seed, int tensors, int most_uses) {
+graph::Graph random_step(std::uint64_t seed, int tensors, int most_uses) {
   SmallDraw draw(seed);
   const int ops = 5 + draw(4);
   std::vector<std::string> texts;
@@ -45,8 +45,8 @@ Graph random_step(std::uint64_t seed, int tensors, int most_uses) {
     if (!parameter) text[first] = 'w';
     texts.push_back((parameter ? "*" : "") + text);
   }
-  Graph step = testing::step_of_uses(texts, kMiB);
-  for (TensorId id = 0; id < step.tensor_count(); ++id) {
+  graph::Graph step = testing::step_of_uses(texts, kMiB);
+  for (graph::TensorId id = 0; id < step.tensor_count(); ++id) {
     step.tensor(id).bytes = (1 + draw(3)) * kMiB;
     step.tensor(id).shape = {step.tensor(id).bytes / 4};
   }
@@ -54,16 +54,16 @@ Graph random_step(std::uint64_t seed, int tensors, int most_uses) {
 }
 
 struct SmallProblem {
-  SmallProblem(Graph made, TierKind slow, std::uint64_t seed)
+  SmallProblem(graph::Graph made, memory::TierKind slow, std::uint64_t seed)
       : step(std::move(made)),
         machine(testing::machine_with(slow, false)),
-        liveness(analyze_liveness(step)),
+        liveness(graph::analyze_liveness(step)),
         profile{.op_seconds = times(step, seed)},
         costs(step, profile, machine),
         problem(placement_problem(step, machine, costs, testing::kSlowOfTests, find_moving_units(step, liveness),
                                   budget(step, liveness, seed))) {}
 
-  static std::vector<Seconds> times(const Graph& graph, std::uint64_t seed) {
+  static std::vector<Seconds> times(const graph::Graph& graph, std::uint64_t seed) {
     SmallDraw draw(seed + 1000);
     std::vector<Seconds> seconds;
     for (std::size_t op = 0; op < graph.ops().size(); ++op) seconds.push_back(1e-4 * (1 + draw(60)));
@@ -71,12 +71,12 @@ struct SmallProblem {
   }
 
   // Between the largest op's operands and what everything takes.
-  static Bytes budget(const Graph& graph, const Liveness& liveness, std::uint64_t seed) {
+  static Bytes budget(const graph::Graph& graph, const graph::Liveness& liveness, std::uint64_t seed) {
     std::vector<Bytes> sizes;
-    for (const Tensor& tensor : graph.tensors()) sizes.push_back(tensor.bytes);
-    const std::vector<Bytes> live = live_bytes(liveness, sizes);
+    for (const graph::Tensor& tensor : graph.tensors()) sizes.push_back(tensor.bytes);
+    const std::vector<Bytes> live = graph::live_bytes(liveness, sizes);
     const Bytes most = *std::ranges::max_element(live);
-    const Bytes least = largest_working_set(graph);
+    const Bytes least = plan::largest_working_set(graph);
     SmallDraw draw(seed + 2000);
     return least + (most - least) / kMiB * draw(3) / 3 * kMiB;
   }
@@ -85,7 +85,7 @@ struct SmallProblem {
   void add_random_alternatives(std::uint64_t seed) {
     SmallDraw draw(seed + 3000);
     problem.alternatives.resize(step.ops().size());
-    for (OpIndex op = 0; op < step.op_count(); op += 1 + draw(3)) {
+    for (graph::OpIndex op = 0; op < step.op_count(); op += 1 + draw(3)) {
       std::vector<Alternative>& all = problem.alternatives[op];
       const int count = 2 + draw(2);
       for (int i = 0; i < count; ++i) {
@@ -97,20 +97,20 @@ struct SmallProblem {
     }
   }
 
-  Graph step;
-  Machine machine;
-  Liveness liveness;
-  Profile profile;
-  CostModel costs;
+  graph::Graph step;
+  memory::Machine machine;
+  graph::Liveness liveness;
+  profile::Profile profile;
+  profile::CostModel costs;
   PlacementProblem problem;
 };
 
 // One way of placing one tensor.
 struct Way {
-  std::uint32_t fast = 0;             // ops over which it takes room there
-  std::uint32_t slow_use = 0;         // ops that use it in the slow tier
-  Seconds moves = 0;                  // that compute waits for
-  std::map<OpIndex, Seconds> beside;  // by op: of moves beside it
+  std::uint32_t fast = 0;                    // ops over which it takes room there
+  std::uint32_t slow_use = 0;                // ops that use it in the slow tier
+  Seconds moves = 0;                         // that compute waits for
+  std::map<graph::OpIndex, Seconds> beside;  // by op: of moves beside it
 };
 
 // All ways of one tensor, by following its copies: at each use it is fast or slow, behind each it is dropped from the
@@ -141,12 +141,12 @@ class Ways {
   struct Copies {
     bool fast = false;  // valid ones
     bool slow = false;
-    OpIndex free_from = 0;  // the first op that a move may stand beside
+    graph::OpIndex free_from = 0;  // the first op that a move may stand beside
   };
 
-  static std::uint32_t bits(OpIndex begin, OpIndex end) {
+  static std::uint32_t bits(graph::OpIndex begin, graph::OpIndex end) {
     std::uint32_t set = 0;
-    for (OpIndex op = begin; op < end; ++op) set |= 1U << op;
+    for (graph::OpIndex op = begin; op < end; ++op) set |= 1U << op;
     return set;
   }
 
@@ -158,7 +158,7 @@ class Ways {
   void add_static() {
     Way fast{.fast = bits(unit_.range.begin, unit_.range.end), .beside = {}};
     Way slow{.beside = {}};
-    for (const Use& use : unit_.uses) slow.slow_use |= 1U << use.op;
+    for (const graph::Use& use : unit_.uses) slow.slow_use |= 1U << use.op;
     keep(fast);
     if (problem_.in_place) keep(slow);
   }
@@ -166,8 +166,8 @@ class Ways {
   // Before use `i`.
   void follow(std::size_t i, Copies copies, Way way, bool home_is_fast) {
     if (i == unit_.uses.size()) return finish(copies, std::move(way), home_is_fast);
-    const OpIndex op = unit_.uses[i].op;
-    const OpIndex since = i > 0 ? unit_.uses[i - 1].op + 1 : 0;
+    const graph::OpIndex op = unit_.uses[i].op;
+    const graph::OpIndex since = i > 0 ? unit_.uses[i - 1].op + 1 : 0;
     if (copies.fast) {
       way.fast |= i > 0 || home_is_fast ? bits(since, op) : 0;
       use_fast(i, copies, way, home_is_fast);
@@ -179,7 +179,7 @@ class Ways {
     waits.moves += in_;
     use_fast(i, copies, waits, home_is_fast);
     if (movement_ != Movement::kAsynchronous) return;
-    for (OpIndex beside = copies.free_from; beside < op; ++beside) {
+    for (graph::OpIndex beside = copies.free_from; beside < op; ++beside) {
       Way hides = way;
       hides.beside[beside] += in_;
       hides.fast |= bits(beside, op);
@@ -188,25 +188,25 @@ class Ways {
   }
 
   void use_slow(std::size_t i, Way way, bool home_is_fast) {
-    const OpIndex op = unit_.uses[i].op;
+    const graph::OpIndex op = unit_.uses[i].op;
     way.slow_use |= 1U << op;
     follow(i + 1, {.fast = false, .slow = true, .free_from = op + 1}, std::move(way), home_is_fast);
   }
 
   void use_fast(std::size_t i, Copies copies, Way way, bool home_is_fast) {
-    const OpIndex op = unit_.uses[i].op;
+    const graph::OpIndex op = unit_.uses[i].op;
     way.fast |= 1U << op;
     copies.fast = true;
     copies.slow = copies.slow && !unit_.uses[i].writes;
     follow(i + 1, copies, way, home_is_fast);
     const bool last = i + 1 == unit_.uses.size();
     if (last && !unit_.persistent) return;
-    const OpIndex until = last ? ops_ : unit_.uses[i + 1].op;
+    const graph::OpIndex until = last ? ops_ : unit_.uses[i + 1].op;
     Way waits = way;
     waits.moves += copies.slow ? 0 : out_;
     follow(i + 1, {.fast = false, .slow = true, .free_from = op + 1}, waits, home_is_fast);
     if (movement_ != Movement::kAsynchronous || copies.slow) return;
-    for (OpIndex beside = op + 1; beside < until; ++beside) {
+    for (graph::OpIndex beside = op + 1; beside < until; ++beside) {
       Way hides = way;
       hides.beside[beside] += out_;
       hides.fast |= bits(op + 1, beside + 1);
@@ -224,10 +224,10 @@ class Ways {
   const PlacementProblem& problem_;
   const MovingUnit& unit_;
   Movement movement_;
-  OpIndex ops_;
+  graph::OpIndex ops_;
   Seconds in_ = 0;
   Seconds out_ = 0;
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::map<OpIndex, Seconds>>, Way> best_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::map<graph::OpIndex, Seconds>>, Way> best_;
 };
 
 // Every combination of ways that fits, the cheapest of them.
@@ -251,13 +251,13 @@ class Enumeration {
   }
 
  private:
-  static std::uint32_t mask(const Interval<OpIndex>& range) {
+  static std::uint32_t mask(const Interval<graph::OpIndex>& range) {
     std::uint32_t set = 0;
-    for (OpIndex op = range.begin; op < range.end; ++op) set |= 1U << op;
+    for (graph::OpIndex op = range.begin; op < range.end; ++op) set |= 1U << op;
     return set;
   }
 
-  void choose_alternative(OpIndex op, const std::vector<Bytes>& used) {
+  void choose_alternative(graph::OpIndex op, const std::vector<Bytes>& used) {
     if (op == step_.op_count()) return choose(0, used);
     if (problem_.alternatives.empty() || problem_.alternatives[op].empty()) return choose_alternative(op + 1, used);
     for (const Alternative& each : problem_.alternatives[op]) {
@@ -285,11 +285,12 @@ class Enumeration {
 
   void consider() {
     Seconds seconds = 0;
-    for (OpIndex op = 0; op < step_.op_count(); ++op) {
-      std::vector<TierId> tiers;
+    for (graph::OpIndex op = 0; op < step_.op_count(); ++op) {
+      std::vector<memory::TierId> tiers;
       Seconds beside = 0;
       for (const auto* operands : {&step_.op(op).inputs, &step_.op(op).outputs}) {
-        for (const TensorId id : *operands) tiers.push_back(is_slow(id, op) ? problem_.slow.id : kFastTier);
+        for (const graph::TensorId id : *operands)
+          tiers.push_back(is_slow(id, op) ? problem_.slow.id : memory::kFastTier);
       }
       for (const Way* way : chosen_) {
         const auto found = way->beside.find(op);
@@ -301,7 +302,7 @@ class Enumeration {
     if (!best_ || seconds < *best_) best_ = seconds;
   }
 
-  bool is_slow(TensorId id, OpIndex op) const {
+  bool is_slow(graph::TensorId id, graph::OpIndex op) const {
     for (std::size_t i = 0; i < units_.size(); ++i) {
       if (units_[i]->tensors.front() == id) return (chosen_[i]->slow_use >> op & 1) != 0;
     }
@@ -309,7 +310,7 @@ class Enumeration {
   }
 
   const PlacementProblem& problem_;
-  const Graph& step_;
+  const graph::Graph& step_;
   std::vector<const MovingUnit*> units_;
   std::vector<std::vector<Way>> ways_;
   std::vector<const Way*> chosen_;
@@ -319,7 +320,7 @@ class Enumeration {
 
 struct ExactCase {
   Movement movement;
-  TierKind slow;
+  memory::TierKind slow;
   int tensors;
   int uses;
   bool alternatives = false;
@@ -371,21 +372,21 @@ TEST_P(Exactness, TheProgramsOptimumIsThatOfAllPlacements) {
 }
 
 INSTANTIATE_TEST_SUITE_P(AutoTm, Exactness,
-                         ::testing::Values(ExactCase{Movement::kStatic, TierKind::kEmulated, 5, 4},
-                                           ExactCase{Movement::kSynchronous, TierKind::kEmulated, 3, 4},
-                                           ExactCase{Movement::kSynchronous, TierKind::kFile, 4, 4},
-                                           ExactCase{Movement::kAsynchronous, TierKind::kFile, 2, 3},
-                                           ExactCase{Movement::kStatic, TierKind::kEmulated, 3, 4, true},
-                                           ExactCase{Movement::kSynchronous, TierKind::kEmulated, 2, 4, true},
-                                           ExactCase{Movement::kSynchronous, TierKind::kFile, 3, 4, true},
-                                           ExactCase{Movement::kAsynchronous, TierKind::kFile, 2, 3, true}));
+                         ::testing::Values(ExactCase{Movement::kStatic, memory::TierKind::kEmulated, 5, 4},
+                                           ExactCase{Movement::kSynchronous, memory::TierKind::kEmulated, 3, 4},
+                                           ExactCase{Movement::kSynchronous, memory::TierKind::kFile, 4, 4},
+                                           ExactCase{Movement::kAsynchronous, memory::TierKind::kFile, 2, 3},
+                                           ExactCase{Movement::kStatic, memory::TierKind::kEmulated, 3, 4, true},
+                                           ExactCase{Movement::kSynchronous, memory::TierKind::kEmulated, 2, 4, true},
+                                           ExactCase{Movement::kSynchronous, memory::TierKind::kFile, 3, 4, true},
+                                           ExactCase{Movement::kAsynchronous, memory::TierKind::kFile, 2, 3, true}));
 
 // From moves that all stand alone: none is worse off, many are hidden, and what comes of it satisfies the program.
 TEST(HideMoves, PutsMovesBesideOpsWhereThatCostsLess) {
   int hidden = 0;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const SmallProblem small(random_step(seed, 4, 4), TierKind::kFile, seed);
+    const SmallProblem small(random_step(seed, 4, 4), memory::TierKind::kFile, seed);
     const auto program = formulate(small.problem, Movement::kAsynchronous, {});
     if (!program) continue;
     const std::vector<double> nothing(program->ilp.columns.size(), 0);
@@ -401,12 +402,12 @@ TEST(HideMoves, PutsMovesBesideOpsWhereThatCostsLess) {
 
 // Of a block, nothing leaves before all of it is made: until then there is one choice for it.
 TEST(BlocksOfAutoTm, StayWhereTheyAreUntilTheyAreMade) {
-  for (const TierKind slow : {TierKind::kEmulated, TierKind::kFile}) {
+  for (const memory::TierKind slow : {memory::TierKind::kEmulated, memory::TierKind::kFile}) {
     SmallProblem small(testing::step_of_uses({"w.r..r", "..w.r."}, kMiB), slow, 0);
     small.problem.units[0].complete_after = 2;  // as if another of its tensors were made there
     small.problem.limits.assign(small.step.ops().size(), kMiB);
     const auto program = formulate(small.problem, Movement::kSynchronous, kNoReductions);
-    if (slow == TierKind::kFile) {
+    if (slow == memory::TierKind::kFile) {
       EXPECT_FALSE(program) << "both must be fast while op 2 runs";
       continue;
     }
@@ -420,4 +421,4 @@ TEST(BlocksOfAutoTm, StayWhereTheyAreUntilTheyAreMade) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::planners

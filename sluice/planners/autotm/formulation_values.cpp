@@ -4,7 +4,7 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/planners/autotm/formulation.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 std::vector<double> Formulation::values_of(const PlacedStep& placed) const {
   IdVector<int, double> values(ilp.columns.size(), 0);
@@ -21,7 +21,7 @@ std::vector<double> Formulation::values_of(const PlacedStep& placed) const {
       for (const auto& [op, column] : columns.in_beside[gap]) set(column, path.in_beside[gap] == op);
     }
   }
-  for (OpIndex op = 0; op < static_cast<OpIndex>(alternatives.size()); ++op) {
+  for (graph::OpIndex op = 0; op < static_cast<graph::OpIndex>(alternatives.size()); ++op) {
     for (const auto& [each, column] : alternatives[op]) set(column, placed.alternative_of[op] == each);
   }
   derive(values);
@@ -30,7 +30,7 @@ std::vector<double> Formulation::values_of(const PlacedStep& placed) const {
 
 PlacedStep Formulation::placed_by(const PlacementProblem& problem, const std::vector<double>& values) const {
   const auto chosen = [&](int column) { return column == kAlways || values[as_index(column)] > 0.5; };
-  const auto chosen_of = [&](const std::map<OpIndex, int>& beside) {
+  const auto chosen_of = [&](const std::map<graph::OpIndex, int>& beside) {
     const auto found = std::ranges::find_if(beside, [&](const auto& entry) { return chosen(entry.second); });
     return found == beside.end() ? kBesideNoOp : found->first;
   };
@@ -59,4 +59,4 @@ PlacedStep Formulation::placed_by(const PlacementProblem& problem, const std::ve
   return placed;
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

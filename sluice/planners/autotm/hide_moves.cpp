@@ -4,7 +4,7 @@
 
 #include "sluice/base/as_index.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 constexpr int kMostPasses = 50;
@@ -37,9 +37,9 @@ class MoveHiding {
 
  private:
   struct Move {
-    const std::map<OpIndex, int>* columns;  // by op beside which it may be
-    OpIndex* at;                            // of the path
-    const OpIndex* other;                   // the other move of the gap; nullptr where it is no matter
+    const std::map<graph::OpIndex, int>* columns;  // by op beside which it may be
+    graph::OpIndex* at;                            // of the path
+    const graph::OpIndex* other;                   // the other move of the gap; nullptr where it is no matter
     bool inward = false;
     Seconds seconds = 0;
   };
@@ -53,7 +53,7 @@ class MoveHiding {
   }
 
   void add_load(const LoadSpan& span, double times) {
-    for (OpIndex op = span.ops.begin; op < span.ops.end; ++op) load_[op] += times * span.size;
+    for (graph::OpIndex op = span.ops.begin; op < span.ops.end; ++op) load_[op] += times * span.size;
   }
 
   void find_moves(std::size_t index) {
@@ -89,7 +89,7 @@ class MoveHiding {
         if (!path.fast[use]) slow[as_index(problem_.units[i].uses[use].op)].push_back(i);
       }
     }
-    for (OpIndex op = 0; op < problem_.graph.op_count(); ++op) {
+    for (graph::OpIndex op = 0; op < problem_.graph.op_count(); ++op) {
       const bool chosen = !problem_.alternatives.empty() && !problem_.alternatives[op].empty();
       op_seconds_.push_back(seconds_with(problem_, op, slow[as_index(op)]) +
                             (chosen ? problem_.alternatives[op][placed_.alternative_of[op]].longer : 0));
@@ -97,35 +97,35 @@ class MoveHiding {
   }
 
   // What compute waits for more, with such a move beside the op.
-  Seconds cost_beside(OpIndex op, Seconds seconds) const {
+  Seconds cost_beside(graph::OpIndex op, Seconds seconds) const {
     const auto waits = [&](Seconds moves) { return std::max(0.0, moves - op_seconds_[op]); };
     return waits(beside_[op] + seconds) - waits(beside_[op]);
   }
 
   // It does not come before it has left.
-  static bool may_be_beside(const Move& move, OpIndex op) {
+  static bool may_be_beside(const Move& move, graph::OpIndex op) {
     if (move.other == nullptr || *move.other == kBesideNoOp) return true;
     return move.inward ? op > *move.other : op < *move.other;
   }
 
   bool has_room(const LoadSpan& span) const {
-    for (OpIndex op = span.ops.begin; op < span.ops.end; ++op) {
+    for (graph::OpIndex op = span.ops.begin; op < span.ops.end; ++op) {
       const double limit = static_cast<double>(problem_.limits[op]) / program_.bytes_per_unit;
       if (load_[op] + span.size > limit + kRounding) return false;
     }
     return true;
   }
 
-  void put(const Move& move, OpIndex op, double times) {
+  void put(const Move& move, graph::OpIndex op, double times) {
     if (op == kBesideNoOp) return;
     beside_[op] += times * move.seconds;
     add_load(span_of_[as_index(move.columns->at(op))], times);
   }
 
   bool put_where_it_costs_least(Move& move) {
-    const OpIndex before = *move.at;
+    const graph::OpIndex before = *move.at;
     put(move, before, -1);
-    OpIndex best = before;
+    graph::OpIndex best = before;
     Seconds least = before == kBesideNoOp ? move.seconds : cost_beside(before, move.seconds);
     if (move.seconds < least - kRounding * move.seconds) {
       best = kBesideNoOp;
@@ -146,9 +146,9 @@ class MoveHiding {
   const Formulation& program_;
   const PlacementProblem& problem_;
   PlacedStep placed_;
-  IdVector<OpIndex, double> load_;     // as the program counts it
-  IdVector<OpIndex, Seconds> beside_;  // of moves beside it
-  IdVector<OpIndex, Seconds> op_seconds_;
+  IdVector<graph::OpIndex, double> load_;     // as the program counts it
+  IdVector<graph::OpIndex, Seconds> beside_;  // of moves beside it
+  IdVector<graph::OpIndex, Seconds> op_seconds_;
   std::vector<LoadSpan> span_of_;  // by column
   std::vector<Move> moves_;
 };
@@ -159,4 +159,4 @@ PlacedStep hide_moves(const Formulation& program, const PlacementProblem& proble
   return MoveHiding(program, problem, std::move(placed)).run();
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -9,9 +9,9 @@
 
 #include "sluice/planners/autotm/formulation.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 // The answer with moves beside other ops; it satisfies the program where `placed` does, and costs no more.
 PlacedStep hide_moves(const Formulation& program, const PlacementProblem& problem, PlacedStep placed);
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -21,7 +21,7 @@
 #include "sluice/planners/schedule/slow_tier.hpp"
 #include "sluice/profile/cost_model.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 enum class Movement { kStatic, kSynchronous, kAsynchronous };
 
@@ -45,27 +45,28 @@ struct Reductions {
 };
 
 struct PlacementProblem {
-  const Graph& graph;
-  const CostModel& costs;
+  const graph::Graph& graph;
+  const profile::CostModel& costs;
   SlowTier slow;
-  bool in_place = false;            // ops can use the slow tier
-  std::vector<MovingUnit> units;    // all of the step's
-  IdVector<OpIndex, Bytes> limits;  // of the fast tier, by op (§4.2)
+  bool in_place = false;                   // ops can use the slow tier
+  std::vector<MovingUnit> units;           // all of the step's
+  IdVector<graph::OpIndex, Bytes> limits;  // of the fast tier, by op (§4.2)
   // By op; those with the smallest workspaces first. Empty: it has no choice.
-  IdVector<OpIndex, std::vector<Alternative>> alternatives = {};
+  IdVector<graph::OpIndex, std::vector<Alternative>> alternatives = {};
 };
 
 // `units`: what find_moving_units() gives. One limit, the budget, for all ops.
-PlacementProblem placement_problem(const Graph& graph, const Machine& machine, const CostModel& costs,
-                                   const SlowTier& slow, std::vector<MovingUnit> units, Bytes budget);
+PlacementProblem placement_problem(const graph::Graph& graph, const memory::Machine& machine,
+                                   const profile::CostModel& costs, const SlowTier& slow, std::vector<MovingUnit> units,
+                                   Bytes budget);
 
-inline constexpr OpIndex kBesideNoOp = -1;  // a move directly after the use, or directly before it
+inline constexpr graph::OpIndex kBesideNoOp = -1;  // a move directly after the use, or directly before it
 
 struct UnitPath {
-  std::vector<bool> fast;           // by use
-  std::vector<bool> stays;          // by gap
-  std::vector<OpIndex> out_beside;  // by gap: the op beside which it is copied out
-  std::vector<OpIndex> in_beside;   // by gap: the op beside which it is brought
+  std::vector<bool> fast;                  // by use
+  std::vector<bool> stays;                 // by gap
+  std::vector<graph::OpIndex> out_beside;  // by gap: the op beside which it is copied out
+  std::vector<graph::OpIndex> in_beside;   // by gap: the op beside which it is brought
   bool operator==(const UnitPath&) const = default;
 };
 
@@ -75,7 +76,7 @@ void keep_all_that_fits(PlacementProblem& problem);
 
 // Lets the program choose among the implementations that the profile has times of, of ops whose workspace is a unit by
 // itself. Workspaces are in fast memory then, and their units count the smallest.
-void add_alternatives(PlacementProblem& problem, const Profile& profile);
+void add_alternatives(PlacementProblem& problem, const profile::Profile& profile);
 
 // Whether there is anything to decide about the unit.
 bool may_be_placed(const PlacementProblem& problem, const MovingUnit& unit);
@@ -83,16 +84,16 @@ bool may_be_placed(const PlacementProblem& problem, const MovingUnit& unit);
 std::size_t gap_count(const MovingUnit& unit);
 bool wraps(const MovingUnit& unit, std::size_t gap);
 // The ops between the two uses: one range, or two where it wraps.
-std::vector<Interval<OpIndex>> ops_of_gap(const MovingUnit& unit, std::size_t gap, OpIndex op_count);
+std::vector<Interval<graph::OpIndex>> ops_of_gap(const MovingUnit& unit, std::size_t gap, graph::OpIndex op_count);
 
 // An answer to the problem.
 struct PlacedStep {
-  std::vector<UnitPath> paths;                         // by unit
-  IdVector<OpIndex, std::size_t> alternative_of = {};  // by op, where there are any: one of its alternatives
+  std::vector<UnitPath> paths;                                // by unit
+  IdVector<graph::OpIndex, std::size_t> alternative_of = {};  // by op, where there are any: one of its alternatives
 };
 
 // By op of the graph: the implementation that the answer has.
-std::vector<OpChoice> choices_of(const PlacementProblem& problem, const PlacedStep& placed);
+std::vector<graph::OpChoice> choices_of(const PlacementProblem& problem, const PlacedStep& placed);
 
 // A value that a unit holds until it is next written, or the step ends, and the gaps over which it could leave: it is
 // copied out where it was made in the fast tier and does not stay over all of them.
@@ -106,9 +107,9 @@ std::vector<UnitValue> values_of(const MovingUnit& unit);
 UnitPath always_fast_path(const MovingUnit& unit);
 
 // What an op takes with these units in the slow tier.
-Seconds seconds_with(const PlacementProblem& problem, OpIndex op, const std::vector<std::size_t>& slow_units);
+Seconds seconds_with(const PlacementProblem& problem, graph::OpIndex op, const std::vector<std::size_t>& slow_units);
 
 // As a plan says it.
-TensorSchedule schedule_of(const MovingUnit& unit, const UnitPath& path, OpIndex op_count);
+TensorSchedule schedule_of(const MovingUnit& unit, const UnitPath& path, graph::OpIndex op_count);
 
-}  // namespace sluice
+}  // namespace sluice::planners

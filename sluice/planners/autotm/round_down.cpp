@@ -5,7 +5,7 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/planners/autotm/hide_moves.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 constexpr double kWhole = 1 - 1e-6;
@@ -43,4 +43,4 @@ std::vector<double> round_down(const Formulation& program, const PlacementProble
   return program.ilp.cost_of(hidden) < cost && program.ilp.violation(hidden) <= kNothing ? hidden : best;
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -9,10 +9,10 @@
 
 #include "sluice/planners/autotm/formulation.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 // Values of all columns that satisfy the program. `relaxed`: those of the relaxation.
 std::vector<double> round_down(const Formulation& program, const PlacementProblem& problem,
                                const std::vector<double>& relaxed);
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -7,25 +7,26 @@
 
 #include "sluice/planners/bound/certified_bound.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 // `costs` are those of `graph` on `machine`; budgets by TierId. `encoded`: tensors may move encoded. Where prices are of
 // no use (certified_bound.hpp says where), and where they prove less, it is the time of what must be computed, by the
 // processor that has most of it, and there are no prices.
 struct AnyOrderBound {
   Seconds seconds = 0;
-  std::optional<StepPrices> prices;  // by epoch
+  std::optional<plan::StepPrices> prices;  // by epoch
 };
-AnyOrderBound any_order_bound(const Graph& graph, const CostModel& costs, const Machine& machine,
-                              std::span<const Bytes> budgets, bool encoded, Seconds time_limit);
+AnyOrderBound any_order_bound(const graph::Graph& graph, const profile::CostModel& costs,
+                              const memory::Machine& machine, std::span<const Bytes> budgets, bool encoded,
+                              Seconds time_limit);
 
 // Sets plan.lower_bound_seconds, and the prices that prove it; nothing for a plan that runs an op by two kernels.
 // `graph`: the one that the plan was made for.
-void certify_any_order(const Graph& graph, const Profile& profile, const Machine& machine, Plan& plan,
-                       Seconds time_limit);
+void certify_any_order(const graph::Graph& graph, const profile::Profile& profile, const memory::Machine& machine,
+                       plan::Plan& plan, Seconds time_limit);
 
 // What the plan's prices prove of any order with the op times and links of now. kUnsupported where it has none.
-Result<Seconds> any_order_bound_by_prices(const Graph& graph, const Profile& profile, const Machine& machine,
-                                          const Plan& plan);
+Result<Seconds> any_order_bound_by_prices(const graph::Graph& graph, const profile::Profile& profile,
+                                          const memory::Machine& machine, const plan::Plan& plan);
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -19,34 +19,34 @@
 #include "sluice/planners/planner.hpp"
 #include "sluice/planners/registry/make_plan.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 constexpr Bytes kUnit = 64 * kKiB;
 
 struct Move {
   std::size_t from = 0, to = 0;  // residencies of the life
-  OpIndex issue_after = 0, needed_by = 0;
+  graph::OpIndex issue_after = 0, needed_by = 0;
 };
 
 struct TensorLife {
-  std::vector<std::pair<TierId, Interval<OpIndex>>> residencies;
+  std::vector<std::pair<memory::TierId, Interval<graph::OpIndex>>> residencies;
   std::vector<Move> moves;
 };
 
 // Every life of a tensor that may be sensible: between two uses it stays, or leaves as it can and comes back.
 class LivesOfTensor {
  public:
-  LivesOfTensor(const std::vector<Use>& uses, bool persistent, OpIndex ops) : uses_(uses), ops_(ops) {
+  LivesOfTensor(const std::vector<graph::Use>& uses, bool persistent, graph::OpIndex ops) : uses_(uses), ops_(ops) {
     if (persistent) {
-      found_.push_back({{{kFastTier, {0, ops}}}, {}});
-      for (OpIndex issue = -1; issue < uses.front().op; ++issue) {
+      found_.push_back({{{memory::kFastTier, {0, ops}}}, {}});
+      for (graph::OpIndex issue = -1; issue < uses.front().op; ++issue) {
         TensorLife life{{{1, {0, ops}}}, {}};
         come(life, 0, issue, uses.front().op);
         extend(std::move(life), 0, 0);
       }
     } else {
-      extend({{{kFastTier, {uses.front().op, ops}}}, {}}, 0, std::nullopt);
+      extend({{{memory::kFastTier, {uses.front().op, ops}}}, {}}, 0, std::nullopt);
     }
   }
 
@@ -57,16 +57,16 @@ class LivesOfTensor {
   void extend(TensorLife life, std::size_t at, std::optional<std::size_t> copy) {
     if (uses_[at].writes) copy.reset();
     if (at + 1 == uses_.size()) {
-      if (life.residencies.back().first == kFastTier) life.residencies.back().second.end = uses_[at].op + 1;
+      if (life.residencies.back().first == memory::kFastTier) life.residencies.back().second.end = uses_[at].op + 1;
       found_.push_back(std::move(life));
       return;
     }
     extend(life, at + 1, copy);
-    const OpIndex from = uses_[at].op, to = uses_[at + 1].op;
-    for (OpIndex out = from; !copy && out < to; ++out) {
-      for (OpIndex gone = out + 1; gone < to; ++gone) leave(life, at, out, gone);
+    const graph::OpIndex from = uses_[at].op, to = uses_[at + 1].op;
+    for (graph::OpIndex out = from; !copy && out < to; ++out) {
+      for (graph::OpIndex gone = out + 1; gone < to; ++gone) leave(life, at, out, gone);
     }
-    for (OpIndex issue = from; copy && issue < to; ++issue) {
+    for (graph::OpIndex issue = from; copy && issue < to; ++issue) {
       TensorLife back = life;
       back.residencies.back().second.end = from + 1;
       come(back, *copy, issue, to);
@@ -74,8 +74,8 @@ class LivesOfTensor {
     }
   }
 
-  void leave(const TensorLife& life, std::size_t at, OpIndex out, OpIndex gone) {
-    for (OpIndex issue = gone; issue < uses_[at + 1].op; ++issue) {
+  void leave(const TensorLife& life, std::size_t at, graph::OpIndex out, graph::OpIndex gone) {
+    for (graph::OpIndex issue = gone; issue < uses_[at + 1].op; ++issue) {
       TensorLife back = life;
       back.residencies.back().second.end = gone;
       const std::size_t here = back.residencies.size() - 1;
@@ -86,26 +86,26 @@ class LivesOfTensor {
     }
   }
 
-  void come(TensorLife& life, std::size_t copy, OpIndex issue, OpIndex needed) const {
-    life.residencies.push_back({kFastTier, {issue + 1, ops_}});
+  void come(TensorLife& life, std::size_t copy, graph::OpIndex issue, graph::OpIndex needed) const {
+    life.residencies.push_back({memory::kFastTier, {issue + 1, ops_}});
     life.moves.push_back({copy, life.residencies.size() - 1, issue, needed});
   }
 
-  const std::vector<Use>& uses_;
-  OpIndex ops_;
+  const std::vector<graph::Use>& uses_;
+  graph::OpIndex ops_;
   std::vector<TensorLife> found_;
 };
 
 // The fastest plan of one schedule, by trying all lives of all tensors together.
 class BestOfSchedule {
  public:
-  BestOfSchedule(const Graph& graph, const Profile& profile, const Machine& machine, const std::vector<Bytes>& budgets,
-                 const Rescheduled& step, Seconds& best)
+  BestOfSchedule(const graph::Graph& graph, const profile::Profile& profile, const memory::Machine& machine,
+                 const std::vector<Bytes>& budgets, const graph::Rescheduled& step, Seconds& best)
       : request_{graph, profile, machine, budgets}, step_(step), best_(best), live_(step.op_of.size(), 0) {
-    const Liveness liveness = analyze_liveness(step.graph);
-    for (TensorId id = 0; id < step.graph.tensor_count(); ++id) {
+    const graph::Liveness liveness = graph::analyze_liveness(step.graph);
+    for (graph::TensorId id = 0; id < step.graph.tensor_count(); ++id) {
       if (liveness.uses[id].empty()) continue;
-      const bool persistent = is_persistent(step.graph.tensor(id).role);
+      const bool persistent = graph::is_persistent(step.graph.tensor(id).role);
       tensors_.push_back(id);
       lives_.push_back(LivesOfTensor(liveness.uses[id], persistent, step.graph.op_count()).take());
     }
@@ -120,21 +120,21 @@ class BestOfSchedule {
     for (const TensorLife& life : lives_[at]) {
       const std::vector<Bytes> before = live_;
       for (const auto& [tier, ops] : life.residencies) {
-        for (OpIndex op = ops.begin; tier == kFastTier && op < ops.end; ++op) {
+        for (graph::OpIndex op = ops.begin; tier == memory::kFastTier && op < ops.end; ++op) {
           live_[as_index(op)] += step_.graph.tensor(tensors_[at]).bytes;
         }
       }
       chosen_.push_back(&life);
-      if (std::ranges::max(live_) <= request_.budgets[kFastTier]) choose(at + 1);
+      if (std::ranges::max(live_) <= request_.budgets[memory::kFastTier]) choose(at + 1);
       chosen_.pop_back();
       live_ = before;
     }
   }
 
   void evaluate() {
-    PlanBuilder builder(step_.graph, request_.machine);
+    plan::PlanBuilder builder(step_.graph, request_.machine);
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
-      std::vector<ResidencyIndex> added;
+      std::vector<plan::ResidencyIndex> added;
       for (const auto& [tier, ops] : chosen_[i]->residencies) {
         added.push_back(builder.add_residency(tensors_[i], tier, ops));
       }
@@ -142,19 +142,19 @@ class BestOfSchedule {
         builder.add_migration(tensors_[i], added[move.from], added[move.to], move.issue_after, move.needed_by);
       }
     }
-    Result<Plan> plan = builder.finish(request_.budgets);
+    Result<plan::Plan> plan = builder.finish(request_.budgets);
     if (!plan.ok()) return;
     plan->graph_fingerprint = request_.graph.fingerprint();
     plan->schedule = step_.op_of;
-    if (!verify_plan(request_.graph, request_.machine, *plan).empty()) return;
+    if (!plan::verify_plan(request_.graph, request_.machine, *plan).empty()) return;
     ++tried_;
     best_ = std::min(best_, simulated_seconds(request_, *plan));
   }
 
   PlanRequest request_;
-  const Rescheduled& step_;
+  const graph::Rescheduled& step_;
   Seconds& best_;
-  std::vector<TensorId> tensors_;
+  std::vector<graph::TensorId> tensors_;
   std::vector<std::vector<TensorLife>> lives_;  // by entry of tensors_
   std::vector<Bytes> live_;                     // by op, in the fast tier, of the lives chosen
   std::vector<const TensorLife*> chosen_;
@@ -162,40 +162,41 @@ class BestOfSchedule {
 };
 
 // Four ops that read what the ones before made, or weights: the last one makes what the step is for.
-Graph tiny_graph(std::uint64_t seed) {
+graph::Graph tiny_graph(std::uint64_t seed) {
   std::uint64_t turn = 0;
   const auto draw = [&](std::uint64_t below) { return random_bits(seed, 6, turn++) % below; };
-  Graph graph;
-  const auto add = [&](std::string name, Role role) {
+  graph::Graph graph;
+  const auto add = [&](std::string name, graph::Role role) {
     const Bytes bytes = kUnit * static_cast<Bytes>(1 + draw(4));
     return graph.add_tensor({.name = std::move(name), .shape = {bytes / 4}, .role = role});
   };
-  const TensorId weight = add("weight", Role::kParameter);
-  std::vector<TensorId> made;
+  const graph::TensorId weight = add("weight", graph::Role::kParameter);
+  std::vector<graph::TensorId> made;
   for (int op = 0; op < 4; ++op) {
-    Op next{.name = fmt::format("op{}", op), .kind = OpKind::kRelu};
+    graph::Op next{.name = fmt::format("op{}", op), .kind = graph::OpKind::kRelu};
     if (op == 0 || draw(4) == 0) next.inputs.push_back(weight);
     if (!made.empty()) next.inputs.push_back(draw(2) == 0 ? made.back() : made[draw(made.size())]);
     if (op == 3 && next.inputs.back() != made.front()) next.inputs.push_back(made.front());
-    made.push_back(add(fmt::format("t{}", op), op == 3 ? Role::kOutput : Role::kActivation));
+    made.push_back(add(fmt::format("t{}", op), op == 3 ? graph::Role::kOutput : graph::Role::kActivation));
     next.outputs = {made.back()};
     graph.add_op(std::move(next));
   }
   return graph;
 }
 
-std::vector<std::vector<OpIndex>> all_schedules(const Graph& graph) {
-  std::vector<std::vector<OpIndex>> found;
-  const auto add_if_same_values = [&](const std::vector<OpIndex>& schedule) {
-    if (check_same_values(graph, reschedule(graph, schedule).value(), 1).empty()) found.push_back(schedule);
+std::vector<std::vector<graph::OpIndex>> all_schedules(const graph::Graph& graph) {
+  std::vector<std::vector<graph::OpIndex>> found;
+  const auto add_if_same_values = [&](const std::vector<graph::OpIndex>& schedule) {
+    if (plan::check_same_values(graph, graph::reschedule(graph, schedule).value(), 1).empty())
+      found.push_back(schedule);
   };
-  std::vector<OpIndex> order(graph.ops().size());
+  std::vector<graph::OpIndex> order(graph.ops().size());
   std::iota(order.begin(), order.end(), 0);
   do {
     add_if_same_values(order);
-    for (OpIndex op = 0; op < graph.op_count(); ++op) {
+    for (graph::OpIndex op = 0; op < graph.op_count(); ++op) {
       for (std::size_t place = 1; place <= order.size(); ++place) {
-        std::vector<OpIndex> again = order;
+        std::vector<graph::OpIndex> again = order;
         again.insert(again.begin() + static_cast<std::ptrdiff_t>(place), op);
         add_if_same_values(again);
       }
@@ -209,31 +210,31 @@ TEST(AnyOrderOptimum, IsBetweenTheBoundAndEveryPlan) {
   int repeated_is_best = 0;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE(seed);
-    const Graph graph = tiny_graph(seed);
-    Machine machine;
+    const graph::Graph graph = tiny_graph(seed);
+    memory::Machine machine;
     machine.tiers.push_back({.name = "dram", .capacity = kGiB});
-    machine.tiers.push_back({.name = "file", .kind = TierKind::kFile, .capacity = kGiB, .addressable = false});
-    for (const TierId from : {1, 0}) machine.links.push_back({.from = from, .to = 1 - from, .bandwidth = 1e9});
-    Profile profile;
+    machine.tiers.push_back({.name = "file", .kind = memory::TierKind::kFile, .capacity = kGiB, .addressable = false});
+    for (const memory::TierId from : {1, 0}) machine.links.push_back({.from = from, .to = 1 - from, .bandwidth = 1e9});
+    profile::Profile profile;
     for (std::uint64_t op = 0; op < graph.ops().size(); ++op) {
       profile.op_seconds.push_back(1e-5 * static_cast<double>(1 + random_bits(seed, 7, op) % 40));
     }
     Bytes least = 0;
-    for (const Op& op : graph.ops()) {
+    for (const graph::Op& op : graph.ops()) {
       Bytes operands = 0;
-      for (const TensorId id : distinct_operands(op)) operands += graph.tensor(id).bytes;
+      for (const graph::TensorId id : graph::distinct_operands(op)) operands += graph.tensor(id).bytes;
       least = std::max(least, operands);
     }
     const std::vector<Bytes> budgets{least + kUnit * static_cast<Bytes>(random_bits(seed, 8, 0) % 2), kGiB};
     Seconds best = std::numeric_limits<Seconds>::infinity();
-    for (const std::vector<OpIndex>& schedule : all_schedules(graph)) {
+    for (const std::vector<graph::OpIndex>& schedule : all_schedules(graph)) {
       const Seconds before = best;
-      const Rescheduled step = reschedule(graph, schedule).value();
+      const graph::Rescheduled step = graph::reschedule(graph, schedule).value();
       BestOfSchedule(graph, profile, machine, budgets, step, best);
       repeated_is_best += best < before && schedule.size() > graph.ops().size() ? 1 : 0;
     }
     ASSERT_LT(best, std::numeric_limits<Seconds>::infinity());
-    const CostModel costs(graph, profile, machine);
+    const profile::CostModel costs(graph, profile, machine);
     const Seconds bound = any_order_bound(graph, costs, machine, budgets, false, 5).seconds;
     ASSERT_LE(bound, best);
     gaps.push_back(best / bound - 1);
@@ -249,4 +250,4 @@ TEST(AnyOrderOptimum, IsBetweenTheBoundAndEveryPlan) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::planners

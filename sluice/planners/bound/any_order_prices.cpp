@@ -5,25 +5,25 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/planners/bound/slot_rows.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 constexpr Seconds kOnlyOnce = std::numeric_limits<Seconds>::infinity();
 
 class EpochProgram {
  public:
-  EpochProgram(const BoundedStep& step, const AnyOrder& order)
+  EpochProgram(const plan::BoundedStep& step, const plan::AnyOrder& order)
       : step_(step), order_(order), end_(order.epochs()), chain_seconds_(as_index(end_), 0) {
     Seconds compute = 0;
     for (std::size_t k = 0; k < order.chain.size(); ++k) compute += chain_seconds_[k + 1] = order.chain[k].seconds;
-    for (const FloatingOp& op : order.floating) compute += op.seconds;
+    for (const plan::FloatingOp& op : order.floating) compute += op.seconds;
     time_unit_ = compute > 0 ? compute / end_ : 1;
     add_slots();
-    for (const Life& life : order.lives) add_life(life);
+    for (const plan::Life& life : order.lives) add_life(life);
     add_rows();
   }
 
-  StepPrices solve(Seconds time_limit) const {
+  plan::StepPrices solve(Seconds time_limit) const {
     const std::vector<double> found = find_row_prices(program_, time_limit);
     return found.empty() ? free_prices(as_index(end_)) : prices_of(rows_, found, time_unit_);
   }
@@ -40,7 +40,7 @@ class EpochProgram {
   double link(double seconds_per_byte) const { return seconds_per_byte * kByteUnit / time_unit_; }
 
   void add_slots() {
-    for (Epoch slot = 0; slot <= end_; ++slot) {
+    for (plan::Epoch slot = 0; slot <= end_; ++slot) {
       const bool last = slot == end_;
       stall_.push_back(program_.add({.cost = 1}));
       in_stall_.push_back(program_.add({}));
@@ -61,18 +61,18 @@ class EpochProgram {
     returners_.resize(as_index(end_));
   }
 
-  Flow& flow(Epoch slot) { return flows_[as_index(slot)]; }
+  Flow& flow(plan::Epoch slot) { return flows_[as_index(slot)]; }
 
-  void add_life(const Life& life) {
+  void add_life(const plan::Life& life) {
     const double bytes = in_units(life.bytes);
-    const std::vector<ChainUse>& uses = life.uses;
+    const std::vector<plan::ChainUse>& uses = life.uses;
     if (life.bytes < kLeastMoving) {
       if (uses.empty()) return;
-      const Epoch end = std::max(uses.back().epoch, life.needed_later ? life.needed_later->epoch : 0);
-      for (Epoch epoch = uses.front().epoch; epoch <= end; ++epoch) flow(epoch).pinned += bytes;
+      const plan::Epoch end = std::max(uses.back().epoch, life.needed_later ? life.needed_later->epoch : 0);
+      for (plan::Epoch epoch = uses.front().epoch; epoch <= end; ++epoch) flow(epoch).pinned += bytes;
       return;
     }
-    for (const ChainUse& use : uses) flow(use.epoch).pinned += bytes;
+    for (const plan::ChainUse& use : uses) flow(use.epoch).pinned += bytes;
     if (life.persistent) {
       uses.empty() ? add_visitor(life, bytes) : add_persistent(life, bytes);
     } else if (!uses.empty()) {
@@ -83,7 +83,7 @@ class EpochProgram {
 
   // What only an op that floats uses. What lives in slow memory between steps comes and goes when that op runs; the rest
   // stays, or leaves as the step begins and comes back for that op.
-  void add_visitor(const Life& life, double bytes) {
+  void add_visitor(const plan::Life& life, double bytes) {
     const int home = program_.add({.upper = bytes});
     const int left = leaves(0, bytes, home);
     stay(-1, 1, bytes, {home});
@@ -94,33 +94,33 @@ class EpochProgram {
   }
 
   // Of what lives in fast memory between steps: is written behind that epoch's begin, and gone.
-  int leaves(Epoch from, double bytes, int home) {
+  int leaves(plan::Epoch from, double bytes, int home) {
     const int left = program_.add({.upper = bytes});
     program_.rows.push_back({.terms = {{left, 1}, {home, 1}}, .upper = bytes});
     flow(from + 1).gone.push_back({left, 1});
     return left;
   }
 
-  void add_persistent(const Life& life, double bytes) {
+  void add_persistent(const plan::Life& life, double bytes) {
     const int home = program_.add({.upper = bytes});
     const int left = leaves(0, bytes, home);
     std::vector<Term> written{{home, 1}, {left, 1}};
-    const Epoch first = life.uses.front().epoch;
+    const plan::Epoch first = life.uses.front().epoch;
     for (const int gone : {home, left}) flow(first).due.push_back({gone, 1});
     stay(-1, 1, bytes, {home});
     stay(0, first, bytes, {home, left});
     if (life.uses.front().writes) written.clear();
-    const Epoch last = add_gaps(life, bytes, written);
+    const plan::Epoch last = add_gaps(life, bytes, written);
     if (life.needed_later && life.needed_later->writes) return update_later(life, last, bytes, home);
     write(last, bytes, home, written);
     stay(last, end_, bytes, {home});
   }
 
   // It stays until that op may run; or goes, and comes once more when the op runs.
-  void update_later(const Life& life, Epoch last, double bytes, int home) {
+  void update_later(const plan::Life& life, plan::Epoch last, double bytes, int home) {
     const int later = program_.add({.upper = bytes});
     const int left = leaves(last, bytes, home);
-    const Epoch from = life.needed_later->epoch;
+    const plan::Epoch from = life.needed_later->epoch;
     program_.rows.push_back({.terms = {{later, 1}, {home, -1}}, .upper = 0});
     visitors_[as_index(from)].push_back({later, 1});
     returners_[as_index(from)].push_back({left, 1});
@@ -131,20 +131,20 @@ class EpochProgram {
   }
 
   // Between all uses. Returns the last epoch in which it is used.
-  Epoch add_gaps(const Life& life, double bytes, std::vector<Term>& written) {
-    const std::vector<ChainUse>& uses = life.uses;
+  plan::Epoch add_gaps(const plan::Life& life, double bytes, std::vector<Term>& written) {
+    const std::vector<plan::ChainUse>& uses = life.uses;
     for (std::size_t i = 1; i < uses.size(); ++i) {
       add_gap(uses[i - 1].epoch, uses[i].epoch, bytes, uses[i].again_seconds / in_units(life.bytes), written);
       if (uses[i].writes && !life.several) written.clear();
     }
-    const Epoch last = uses.back().epoch;
+    const plan::Epoch last = uses.back().epoch;
     if (!life.needed_later || life.needed_later->writes || life.needed_later->epoch <= last) return last;
-    const Epoch later = life.needed_later->epoch;
+    const plan::Epoch later = life.needed_later->epoch;
     add_gap(last, later + 1, bytes, life.needed_later->again_seconds / in_units(life.bytes), written);
     return later;
   }
 
-  void add_gap(Epoch from, Epoch to, double bytes, double again_seconds, std::vector<Term>& written) {
+  void add_gap(plan::Epoch from, plan::Epoch to, double bytes, double again_seconds, std::vector<Term>& written) {
     if (to == from + 1) return;
     const int gone = program_.add({.upper = bytes});
     write(from, bytes, gone, written);
@@ -158,7 +158,7 @@ class EpochProgram {
   }
 
   // What goes was written since it last changed.
-  void write(Epoch from, double bytes, int gone, std::vector<Term>& written) {
+  void write(plan::Epoch from, double bytes, int gone, std::vector<Term>& written) {
     const int more = program_.add({.upper = bytes});
     flow(from + 1).gone.push_back({more, 1});
     written.push_back({more, 1});
@@ -173,7 +173,7 @@ class EpochProgram {
   }
 
   // When the epochs between `from` and `to` begin, all but what is gone is there.
-  void stay(Epoch from, Epoch to, double bytes, std::initializer_list<int> gone) {
+  void stay(plan::Epoch from, plan::Epoch to, double bytes, std::initializer_list<int> gone) {
     if (to == from + 1) return;
     flow(from + 1).begins += bytes;
     for (const int column : gone) flow(from + 1).leaving.push_back({column, 1});
@@ -183,7 +183,7 @@ class EpochProgram {
   }
 
   void add_rows() {
-    for (Epoch slot = 0; slot <= end_; ++slot) {
+    for (plan::Epoch slot = 0; slot <= end_; ++slot) {
       add_arrivals(slot);
       add_writes(slot);
       add_stall_facets(slot);
@@ -196,7 +196,7 @@ class EpochProgram {
     add_visits();
   }
 
-  void add_arrivals(Epoch slot) {
+  void add_arrivals(plan::Epoch slot) {
     Row row{.terms = {{early_[as_index(slot)], 1}, {in_stall_[as_index(slot)], -1}}, .lower = 0, .upper = 0};
     if (slot > 0) {
       append_terms(row.terms, {{early_[as_index(slot - 1)], -1}, {in_run_[as_index(slot - 1)], -1}}, 1);
@@ -208,7 +208,7 @@ class EpochProgram {
   }
 
   // What goes in an epoch may be written in it: then it takes no room when the next one begins.
-  void add_writes(Epoch slot) {
+  void add_writes(plan::Epoch slot) {
     Row row{.terms = {{waiting_[as_index(slot)], 1}, {out_stall_[as_index(slot)], 1}}, .lower = 0, .upper = 0};
     if (slot > 0) {
       append_terms(row.terms, {{waiting_[as_index(slot - 1)], -1}, {out_run_[as_index(slot - 1)], 1}}, 1);
@@ -218,7 +218,7 @@ class EpochProgram {
     program_.rows.push_back(std::move(row));
   }
 
-  void add_staying(Epoch slot) {
+  void add_staying(plan::Epoch slot) {
     const Flow& at = flow(slot);
     Row row{.terms = {{staying_[as_index(slot)], 1}}};
     if (slot > 0) row.terms.push_back({staying_[as_index(slot - 1)], -1});
@@ -228,7 +228,7 @@ class EpochProgram {
     program_.rows.push_back(std::move(row));
   }
 
-  void add_room(Epoch slot) {
+  void add_room(plan::Epoch slot) {
     rows_.room.push_back(static_cast<int>(program_.rows.size()));
     Row row{.terms = {{staying_[as_index(slot)], 1}, {early_[as_index(slot)], 1}, {waiting_[as_index(slot)], 1}},
             .upper = in_units(step_.fast) - flow(slot).pinned};
@@ -236,7 +236,7 @@ class EpochProgram {
     program_.rows.push_back(std::move(row));
   }
 
-  void add_stall_facets(Epoch slot) {
+  void add_stall_facets(plan::Epoch slot) {
     rows_.stall.push_back(static_cast<int>(program_.rows.size()));
     for (std::size_t f = 0; f < 2; ++f) {
       program_.rows.push_back({.terms = {{in_stall_[as_index(slot)], link(step_.link.in[f])},
@@ -247,7 +247,7 @@ class EpochProgram {
   }
 
   // An epoch is as long as its chain op, what floats into it, what is made again there, and what copies cost.
-  void add_run_facets(Epoch slot) {
+  void add_run_facets(plan::Epoch slot) {
     rows_.run.push_back(static_cast<int>(program_.rows.size()));
     for (std::size_t f = 0; f < 2; ++f) {
       Row row{.terms = {{in_run_[as_index(slot)], link(step_.link.in[f] - step_.link.in_lost)},
@@ -262,13 +262,13 @@ class EpochProgram {
   // What has not run yet when an epoch ends could run in it and may run later.
   void add_floating() {
     std::vector<double> begins(as_index(end_) + 1, 0), ends(as_index(end_) + 1, 0);
-    for (const FloatingOp& op : order_.floating) {
+    for (const plan::FloatingOp& op : order_.floating) {
       begins[as_index(op.first)] += op.seconds / time_unit_;
       ends[as_index(op.last)] += op.seconds / time_unit_;
     }
     double may_wait = 0;
     int before = -1;
-    for (Epoch epoch = 0; epoch < end_; ++epoch) {
+    for (plan::Epoch epoch = 0; epoch < end_; ++epoch) {
       may_wait += begins[as_index(epoch)] - ends[as_index(epoch)];
       const int waits = program_.add({.upper = epoch + 1 == end_ ? 0 : std::max(0.0, may_wait)});
       Row row{.terms = {{waits, 1}, {floating_[as_index(epoch)], 1}}};
@@ -283,7 +283,7 @@ class EpochProgram {
   void add_visits() {
     for (const auto& [coming, due] : {std::pair(&visits_, &visitors_), std::pair(&returns_, &returners_)}) {
       int before = -1;
-      for (Epoch epoch = 0; epoch < end_; ++epoch) {
+      for (plan::Epoch epoch = 0; epoch < end_; ++epoch) {
         const int to_come = program_.add({.upper = epoch + 1 == end_ ? 0 : kUnbounded});
         Row row{.terms = {{to_come, 1}, {(*coming)[as_index(epoch)], 1}}, .lower = 0, .upper = 0};
         if (before >= 0) row.terms.push_back({before, -1});
@@ -299,9 +299,9 @@ class EpochProgram {
     }
   }
 
-  const BoundedStep& step_;
-  const AnyOrder& order_;
-  Epoch end_;
+  const plan::BoundedStep& step_;
+  const plan::AnyOrder& order_;
+  plan::Epoch end_;
   std::vector<Seconds> chain_seconds_;  // by epoch
   Seconds time_unit_ = 1;
   IntegerProgram program_;
@@ -314,8 +314,8 @@ class EpochProgram {
 
 }  // namespace
 
-StepPrices find_any_order_prices(const BoundedStep& step, const AnyOrder& order, Seconds time_limit) {
+plan::StepPrices find_any_order_prices(const plan::BoundedStep& step, const plan::AnyOrder& order, Seconds time_limit) {
   return EpochProgram(step, order).solve(time_limit);
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

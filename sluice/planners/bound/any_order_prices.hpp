@@ -9,9 +9,9 @@
 #include "sluice/plan/verify/any_order.hpp"
 #include "sluice/plan/verify/certificate.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 // `order`: of the step. Prices of zero where the program has no answer in time (wall clock).
-StepPrices find_any_order_prices(const BoundedStep& step, const AnyOrder& order, Seconds time_limit);
+plan::StepPrices find_any_order_prices(const plan::BoundedStep& step, const plan::AnyOrder& order, Seconds time_limit);
 
-}  // namespace sluice
+}  // namespace sluice::planners

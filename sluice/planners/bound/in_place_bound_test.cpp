@@ -10,17 +10,17 @@
 #include "sluice/planners/registry/problem_for_tests.hpp"
 #include "sluice/profile/placement.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 // Slow memory that ops can use, which takes about as long as they do; sometimes two, or a disk behind it.
-Machine memory_machine(std::uint64_t seed) {
-  Machine machine = disk_machine(seed);
+memory::Machine memory_machine(std::uint64_t seed) {
+  memory::Machine machine = disk_machine(seed);
   const auto draw = [&](std::uint64_t stream) {
     return 0.2 + static_cast<double>(random_bits(seed, stream, 1) % 80) / 100;
   };
-  const auto make_memory = [&](Tier& tier, const char* name) {
-    tier = {.name = name, .kind = TierKind::kEmulated, .capacity = kGiB};
+  const auto make_memory = [&](memory::Tier& tier, const char* name) {
+    tier = {.name = name, .kind = memory::TierKind::kEmulated, .capacity = kGiB};
     tier.read_bandwidth = 2e9 * draw(10);
     tier.write_bandwidth = 4e9 * draw(11);
     tier.granule = random_bits(seed, 12, 1) % 2 == 0 ? 64 : 256;
@@ -29,7 +29,7 @@ Machine memory_machine(std::uint64_t seed) {
   machine.tiers[0].read_bandwidth = machine.tiers[0].write_bandwidth = 2e10;
   make_memory(machine.tiers[1], "memory");
   if (seed % 3 == 0) return machine;
-  machine.tiers.push_back({.name = "file", .kind = TierKind::kFile, .capacity = kGiB, .addressable = false});
+  machine.tiers.push_back({.name = "file", .kind = memory::TierKind::kFile, .capacity = kGiB, .addressable = false});
   if (seed % 3 == 1) make_memory(machine.tiers[2], "other memory");
   machine.links.push_back({.from = 2, .to = 0, .bandwidth = 3e8});
   machine.links.push_back({.from = 0, .to = 2, .bandwidth = 2e8, .interference = 1e-9});
@@ -44,28 +44,29 @@ TEST(CertifiedBound, HoldsWhereOpsUseSlowMemoryInPlace) {
 }
 
 // Times of every set of each op's operands in the slow tier: of no sum, and not even more the more there are.
-std::shared_ptr<const PlacementTimes> random_placements(const Graph& graph, const Tier& tier, std::uint64_t seed) {
-  PlacementTimes times{.tier = tier_key(tier)};
+std::shared_ptr<const profile::PlacementTimes> random_placements(const graph::Graph& graph, const memory::Tier& tier,
+                                                                 std::uint64_t seed) {
+  profile::PlacementTimes times{.tier = profile::tier_key(tier)};
   std::uint64_t turn = 0;
-  for (OpIndex op = 0; op < graph.op_count(); ++op) {
-    OpConfigurations configurations;
-    for (const OperandSet set : configurations_to_measure(graph.op(op))) {
+  for (graph::OpIndex op = 0; op < graph.op_count(); ++op) {
+    profile::OpConfigurations configurations;
+    for (const profile::OperandSet set : profile::configurations_to_measure(graph.op(op))) {
       const double seconds = 1e-6 * static_cast<double>(random_bits(seed, 13, turn++) % 200);
       configurations.push_back({.slow = set, .timing = {.median = seconds}});
     }
     times.index.push_back(static_cast<std::int32_t>(times.distinct.size()));
     times.distinct.push_back(std::move(configurations));
   }
-  return std::make_shared<const PlacementTimes>(std::move(times));
+  return std::make_shared<const profile::PlacementTimes>(std::move(times));
 }
 
 TEST(CertifiedBound, HoldsWhereUseInPlaceWasMeasured) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE(seed);
-    Machine machine = memory_machine(seed);
-    machine.tiers[1].kind = TierKind::kNuma;
-    const Graph graph = testing::random_graph(seed, {.most_bytes = 100 * kBlockAlignment});
-    Profile profile = times_of(graph, seed);
+    memory::Machine machine = memory_machine(seed);
+    machine.tiers[1].kind = memory::TierKind::kNuma;
+    const graph::Graph graph = testing::random_graph(seed, {.most_bytes = 100 * memory::kBlockAlignment});
+    profile::Profile profile = times_of(graph, seed);
     profile.placements.push_back(random_placements(graph, machine.tiers[1], seed));
     ASSERT_LE(most_proved(seed, machine, graph, profile), 1);
   }
@@ -76,47 +77,48 @@ class InPlaceStep {
  public:
   InPlaceStep() {
     machine = disk_machine(1);
-    for (Link& link : machine.links) link = {.from = link.from, .to = link.to, .bandwidth = 1e9};
-    machine.tiers[1] = {.name = "memory", .kind = TierKind::kEmulated, .capacity = kGiB};
+    for (memory::Link& link : machine.links) link = {.from = link.from, .to = link.to, .bandwidth = 1e9};
+    machine.tiers[1] = {.name = "memory", .kind = memory::TierKind::kEmulated, .capacity = kGiB};
     machine.tiers[1].read_bandwidth = machine.tiers[1].write_bandwidth = 1e9;
   }
 
-  TensorId tensor(const char* name, Bytes bytes, Role role = Role::kActivation) {
+  graph::TensorId tensor(const char* name, Bytes bytes, graph::Role role = graph::Role::kActivation) {
     return graph.add_tensor({.name = name, .shape = {bytes / 4}, .role = role});
   }
-  void op(std::vector<TensorId> inputs, std::vector<TensorId> outputs, Seconds seconds) {
-    graph.add_op({.name = "op", .kind = OpKind::kRelu, .inputs = std::move(inputs), .outputs = std::move(outputs)});
+  void op(std::vector<graph::TensorId> inputs, std::vector<graph::TensorId> outputs, Seconds seconds) {
+    graph.add_op(
+        {.name = "op", .kind = graph::OpKind::kRelu, .inputs = std::move(inputs), .outputs = std::move(outputs)});
     profile.op_seconds.push_back(seconds);
   }
-  StepPrices prices() const {
+  plan::StepPrices prices() const {
     const auto ops = graph.ops().size();
-    return {std::vector<double>(ops, 0), std::vector<SlotPrice>(ops, SlotPrice{0, 0}),
-            std::vector<SlotPrice>(ops + 1, SlotPrice{1, 0}), std::vector<double>(ops, 0)};
+    return {std::vector<double>(ops, 0), std::vector<plan::SlotPrice>(ops, plan::SlotPrice{0, 0}),
+            std::vector<plan::SlotPrice>(ops + 1, plan::SlotPrice{1, 0}), std::vector<double>(ops, 0)};
   }
-  Seconds certified(const StepPrices& prices, Bytes fast) const {
-    const CostModel costs(graph, profile, machine);
+  Seconds certified(const plan::StepPrices& prices, Bytes fast) const {
+    const profile::CostModel costs(graph, profile, machine);
     const auto in_place = in_place_costs(graph, costs, machine);
-    BoundedStep step{graph, profile.op_seconds, two_way_link(costs, machine), fast};
+    plan::BoundedStep step{graph, profile.op_seconds, two_way_link(costs, machine), fast};
     step.in_place = in_place;
-    return certified_seconds(step, prices).value();
+    return plan::certified_seconds(step, prices).value();
   }
   Seconds bound(Bytes fast) const {
     const std::vector<Bytes> budgets{fast, kGiB};
-    return certified_bound(graph, CostModel(graph, profile, machine), machine, budgets, false, 5)->seconds;
+    return certified_bound(graph, profile::CostModel(graph, profile, machine), machine, budgets, false, 5)->seconds;
   }
 
-  Graph graph;
-  Profile profile;
-  Machine machine;
+  graph::Graph graph;
+  profile::Profile profile;
+  memory::Machine machine;
 };
 
 // Each of two weights could be read while the op runs, both cannot: 200 MB at 1 GB/s beside 0.15 s.
 TEST(CertifiedBound, ReadingInPlaceHidesBehindTheOpOnce) {
   InPlaceStep step;
-  const TensorId a = step.tensor("a", 100'000'000, Role::kParameter);
-  const TensorId b = step.tensor("b", 100'000'000, Role::kParameter);
+  const graph::TensorId a = step.tensor("a", 100'000'000, graph::Role::kParameter);
+  const graph::TensorId b = step.tensor("b", 100'000'000, graph::Role::kParameter);
   step.op({a, b}, {}, 0.15);
-  StepPrices prices = step.prices();
+  plan::StepPrices prices = step.prices();
   prices.room = {1e-6};
   EXPECT_NEAR(step.certified(prices, 0), 0.15, 1e-9) << "for nothing, where reading has no price";
   prices.reading = {1};
@@ -128,9 +130,9 @@ TEST(CertifiedBound, ReadingInPlaceHidesBehindTheOpOnce) {
 // 100 MB are written there, and what is written adds to the op; or they are made in fast memory, where there is no room.
 TEST(CertifiedBound, WritingInPlaceAddsToTheOp) {
   InPlaceStep step;
-  const TensorId a = step.tensor("a", 100'000'000);
+  const graph::TensorId a = step.tensor("a", 100'000'000);
   step.op({}, {a}, 0.2);
-  StepPrices prices = step.prices();
+  plan::StepPrices prices = step.prices();
   prices.room = {1e-6};
   EXPECT_NEAR(step.certified(prices, 0), 0.3, 1e-9);
   EXPECT_NEAR(step.bound(0), 0.3, 1e-6);
@@ -140,18 +142,18 @@ TEST(CertifiedBound, WritingInPlaceAddsToTheOp) {
 // Each of two weights takes 0.1 s more, and so do both together, not twice as much.
 TEST(CertifiedBound, MeasuredUseInPlaceCountsNoMoreThanAllOfItTakes) {
   InPlaceStep step;
-  const TensorId a = step.tensor("a", 100'000'000, Role::kParameter);
-  const TensorId b = step.tensor("b", 100'000'000, Role::kParameter);
+  const graph::TensorId a = step.tensor("a", 100'000'000, graph::Role::kParameter);
+  const graph::TensorId b = step.tensor("b", 100'000'000, graph::Role::kParameter);
   step.op({a, b}, {}, 0.2);
-  step.machine.tiers[1].kind = TierKind::kNuma;
-  PlacementTimes times{.tier = tier_key(step.machine.tiers[1])};
+  step.machine.tiers[1].kind = memory::TierKind::kNuma;
+  profile::PlacementTimes times{.tier = profile::tier_key(step.machine.tiers[1])};
   times.index = {0};
   times.distinct.push_back({});
-  for (const OperandSet set : {0, 1, 2, 3}) {
+  for (const profile::OperandSet set : {0, 1, 2, 3}) {
     times.distinct.back().push_back({.slow = set, .timing = {.median = set == 0 ? 0.2 : 0.3}});
   }
-  step.profile.placements.push_back(std::make_shared<const PlacementTimes>(std::move(times)));
-  StepPrices prices = step.prices();
+  step.profile.placements.push_back(std::make_shared<const profile::PlacementTimes>(std::move(times)));
+  plan::StepPrices prices = step.prices();
   prices.room = {1e-6};
   EXPECT_NEAR(step.certified(prices, 0), 0.3, 1e-9);
   EXPECT_NEAR(step.bound(0), 0.3, 1e-6);
@@ -160,11 +162,11 @@ TEST(CertifiedBound, MeasuredUseInPlaceCountsNoMoreThanAllOfItTakes) {
 // What is written in slow memory is there alone: it comes anew for an op that needs it in fast memory.
 TEST(CertifiedBound, WhatIsWrittenInPlaceHasNoOtherCopy) {
   InPlaceStep step;
-  const TensorId weight = step.tensor("weight", 100'000'000, Role::kParameter);
+  const graph::TensorId weight = step.tensor("weight", 100'000'000, graph::Role::kParameter);
   step.op({weight}, {}, 0.01);
   step.op({weight}, {weight}, 0.01);
   step.op({weight}, {}, 0.01);
-  StepPrices prices = step.prices();
+  plan::StepPrices prices = step.prices();
   // Room is dear while the second op runs, and links cost nothing while ops run: it leaves beside the first one.
   prices.room = {0, 1e-6, 0};
   prices.reading = {1, 1, 1};
@@ -175,26 +177,26 @@ TEST(CertifiedBound, WhatIsWrittenInPlaceHasNoOtherCopy) {
 // Op 0 reads `weight` in slow memory; meanwhile that is copied, and op 1 finds it in fast memory. Nobody waits.
 TEST(CertifiedBound, AllowsToComeWhileAnOpReadsInPlace) {
   InPlaceStep step;
-  const TensorId weight = step.tensor("weight", 100 * kMiB, Role::kParameter);
-  const TensorId crowd = step.tensor("crowd", 100 * kMiB), end = step.tensor("end", kMiB);
+  const graph::TensorId weight = step.tensor("weight", 100 * kMiB, graph::Role::kParameter);
+  const graph::TensorId crowd = step.tensor("crowd", 100 * kMiB), end = step.tensor("end", kMiB);
   step.op({weight}, {crowd}, 0.2);
   step.op({weight}, {end}, 0.01);
-  PlanBuilder builder(step.graph, step.machine);
-  const ResidencyIndex home = builder.add_residency(weight, 1, {0, 2});
-  const ResidencyIndex there = builder.add_residency(weight, kFastTier, {0, 2});
-  builder.add_residency(crowd, kFastTier, {0, 1});
-  builder.add_residency(end, kFastTier, {1, 2});
+  plan::PlanBuilder builder(step.graph, step.machine);
+  const plan::ResidencyIndex home = builder.add_residency(weight, 1, {0, 2});
+  const plan::ResidencyIndex there = builder.add_residency(weight, memory::kFastTier, {0, 2});
+  builder.add_residency(crowd, memory::kFastTier, {0, 1});
+  builder.add_residency(end, memory::kFastTier, {1, 2});
   builder.set_tensor_tier(0, weight, 1);
-  builder.add_migration(weight, home, there, kStepStart, 1);
+  builder.add_migration(weight, home, there, plan::kStepStart, 1);
   const std::vector<Bytes> budgets{201 * kMiB, kGiB};
-  const Plan plan = builder.finish(budgets).value();
-  ASSERT_THAT(verify_plan(step.graph, step.machine, plan), ::testing::IsEmpty());
-  const CostModel costs(step.graph, step.profile, step.machine);
-  const Seconds taken = simulate(lower_plan(step.graph, step.machine, plan).value(), costs).step_seconds;
+  const plan::Plan plan = builder.finish(budgets).value();
+  ASSERT_THAT(plan::verify_plan(step.graph, step.machine, plan), ::testing::IsEmpty());
+  const profile::CostModel costs(step.graph, step.profile, step.machine);
+  const Seconds taken = sim::simulate(program::lower_plan(step.graph, step.machine, plan).value(), costs).step_seconds;
   EXPECT_NEAR(taken, 0.21, 1e-6);
   EXPECT_LE(step.bound(100 * kMiB), taken);
   // At prices that ask for the second's way in everywhere but while op 0 runs.
-  StepPrices prices = step.prices();
+  plan::StepPrices prices = step.prices();
   prices.room = {1e-7, 0};
   prices.reading = {0, 1};
   EXPECT_LE(step.certified(prices, 100 * kMiB), taken);
@@ -205,9 +207,10 @@ TEST(CertifiedBound, NoPlannersPlanIsFasterInPlace) {
   int plans = 0, above_compute = 0;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE(seed);
-    PlanningProblem problem(testing::random_graph(seed, {.most_bytes = 100 * kBlockAlignment}), "optane", 1e9, 2e10);
+    PlanningProblem problem(testing::random_graph(seed, {.most_bytes = 100 * memory::kBlockAlignment}), "optane", 1e9,
+                            2e10);
     problem.machine.cache_bytes = 16 * kKiB;
-    const CostModel costs(problem.graph, problem.profile, problem.machine);
+    const profile::CostModel costs(problem.graph, problem.profile, problem.machine);
     for (const char* planner : {"sentinel", "first-touch", "slow-only"}) {
       const PlanRequest request = problem.request(0.5);
       const auto plan = make_plan(planner, request);
@@ -223,4 +226,4 @@ TEST(CertifiedBound, NoPlannersPlanIsFasterInPlace) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -19,9 +19,10 @@
 #include "sluice/plan/prices.hpp"
 #include "sluice/profile/cost_model.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 // By tensor and use; empty where ops can use no slow tier in place. Every op runs on the main processor.
-std::vector<std::vector<UseInPlace>> in_place_costs(const Graph& graph, const CostModel& costs, const Machine& machine);
+std::vector<std::vector<plan::UseInPlace>> in_place_costs(const graph::Graph& graph, const profile::CostModel& costs,
+                                                          const memory::Machine& machine);
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -8,18 +8,18 @@
 #include "sluice/plan/rooms.hpp"
 #include "sluice/profile/cost_model.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 // Bytes of non-persistent tensors made before op k and used at or after it, by k; each as few as may move of it.
-IdVector<OpIndex, Bytes> bytes_across(const Graph& graph, const Liveness& liveness, const CostModel& costs,
-                                      bool encoded) {
-  IdVector<OpIndex, Bytes> change(graph.ops().size() + 2, 0);
-  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
-    const Interval<OpIndex> range = liveness.ranges[id];
-    if (is_persistent(graph.tensor(id).role) || range.length() < 2) continue;
-    const Bytes room = room_for(graph.tensor(id), kFastTier, false).bytes;
-    const Bytes bytes = encoded ? costs.moved_bytes({id, room, own_encoding(graph.tensor(id))}) : room;
+IdVector<graph::OpIndex, Bytes> bytes_across(const graph::Graph& graph, const graph::Liveness& liveness,
+                                             const profile::CostModel& costs, bool encoded) {
+  IdVector<graph::OpIndex, Bytes> change(graph.ops().size() + 2, 0);
+  for (graph::TensorId id = 0; id < graph.tensor_count(); ++id) {
+    const Interval<graph::OpIndex> range = liveness.ranges[id];
+    if (graph::is_persistent(graph.tensor(id).role) || range.length() < 2) continue;
+    const Bytes room = plan::room_for(graph.tensor(id), memory::kFastTier, false).bytes;
+    const Bytes bytes = encoded ? costs.moved_bytes({id, room, graph::own_encoding(graph.tensor(id))}) : room;
     change[range.begin + 1] += bytes;
     change[range.end] -= bytes;
   }
@@ -28,21 +28,21 @@ IdVector<OpIndex, Bytes> bytes_across(const Graph& graph, const Liveness& livene
 }
 
 // Bytes of persistent tensors used at op k or later, by k.
-IdVector<OpIndex, Bytes> persistent_bytes_from(const Graph& graph, const Liveness& liveness) {
-  IdVector<OpIndex, Bytes> bytes(graph.ops().size() + 1, 0);
-  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
+IdVector<graph::OpIndex, Bytes> persistent_bytes_from(const graph::Graph& graph, const graph::Liveness& liveness) {
+  IdVector<graph::OpIndex, Bytes> bytes(graph.ops().size() + 1, 0);
+  for (graph::TensorId id = 0; id < graph.tensor_count(); ++id) {
     const auto& uses = liveness.uses[id];
-    if (!is_persistent(graph.tensor(id).role) || uses.empty()) continue;
-    bytes[uses.back().op] += room_for(graph.tensor(id), kFastTier, false).bytes;
+    if (!graph::is_persistent(graph.tensor(id).role) || uses.empty()) continue;
+    bytes[uses.back().op] += plan::room_for(graph.tensor(id), memory::kFastTier, false).bytes;
   }
   for (std::size_t k = bytes.size() - 1; k > 0; --k) bytes[k - 1] += bytes[k];
   return bytes;
 }
 
 // The compute time of the processor that has most of it.
-Seconds longest_compute(const Graph& graph, const CostModel& costs) {
+Seconds longest_compute(const graph::Graph& graph, const profile::CostModel& costs) {
   std::vector<Seconds> of_processor(1, 0);
-  for (OpIndex op = 0; op < graph.op_count(); ++op) {
+  for (graph::OpIndex op = 0; op < graph.op_count(); ++op) {
     const auto processor = static_cast<std::size_t>(graph.op(op).processor);
     if (of_processor.size() <= processor) of_processor.resize(processor + 1, 0);
     of_processor[processor] += costs.op_seconds(op);
@@ -53,25 +53,25 @@ Seconds longest_compute(const Graph& graph, const CostModel& costs) {
 // Of sums that the simulator makes in another order.
 constexpr double kBoundBelowRounding = 1 - 1e-12;
 
-Seconds exact_bound(const Graph& graph, const CostModel& costs, const Machine& machine, std::span<const Bytes> budgets,
-                    bool encoded) {
+Seconds exact_bound(const graph::Graph& graph, const profile::CostModel& costs, const memory::Machine& machine,
+                    std::span<const Bytes> budgets, bool encoded) {
   const Seconds compute = longest_compute(graph, costs);
   const bool one_processor =
-      std::ranges::all_of(graph.ops(), [](const Op& op) { return op.processor == kMainProcessor; });
+      std::ranges::all_of(graph.ops(), [](const graph::Op& op) { return op.processor == kMainProcessor; });
   if (!one_processor || machine.tiers.size() != 2 || machine.tier(1).addressable) return compute;
-  const auto out = machine.link_between(kFastTier, 1);
-  const auto in = machine.link_between(1, kFastTier);
+  const auto out = machine.link_between(memory::kFastTier, 1);
+  const auto in = machine.link_between(1, memory::kFastTier);
   if (!out || !in) return compute;
 
-  const Liveness liveness = analyze_liveness(graph);
-  const IdVector<OpIndex, Bytes> across = bytes_across(graph, liveness, costs, encoded);
-  const IdVector<OpIndex, Bytes> persistent = persistent_bytes_from(graph, liveness);
-  const auto seconds = [&](Bytes bytes, LinkId link) {
-    return std::max(0.0, static_cast<double>(bytes - budgets[kFastTier])) / machine.link(link).bandwidth;
+  const graph::Liveness liveness = graph::analyze_liveness(graph);
+  const IdVector<graph::OpIndex, Bytes> across = bytes_across(graph, liveness, costs, encoded);
+  const IdVector<graph::OpIndex, Bytes> persistent = persistent_bytes_from(graph, liveness);
+  const auto seconds = [&](Bytes bytes, memory::LinkId link) {
+    return std::max(0.0, static_cast<double>(bytes - budgets[memory::kFastTier])) / machine.link(link).bandwidth;
   };
   Seconds bound = compute;
   Seconds before = 0;
-  for (OpIndex op = 0; op < graph.op_count(); ++op) {
+  for (graph::OpIndex op = 0; op < graph.op_count(); ++op) {
     const Bytes live = across[op];
     const Bytes needed = live + persistent[op];
     bound = std::max(bound, std::max(before, seconds(live, *out)) + std::max(compute - before, seconds(needed, *in)));
@@ -82,9 +82,9 @@ Seconds exact_bound(const Graph& graph, const CostModel& costs, const Machine& m
 
 }  // namespace
 
-Seconds step_lower_bound(const Graph& graph, const CostModel& costs, const Machine& machine,
+Seconds step_lower_bound(const graph::Graph& graph, const profile::CostModel& costs, const memory::Machine& machine,
                          std::span<const Bytes> budgets, bool encoded) {
   return kBoundBelowRounding * exact_bound(graph, costs, machine, budgets, encoded);
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

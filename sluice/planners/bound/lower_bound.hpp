@@ -23,10 +23,10 @@
 
 #include "sluice/profile/cost_model.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 // `costs` are those of `graph` on `machine`; budgets by TierId. `encoded`: non-persistent tensors may move encoded.
-Seconds step_lower_bound(const Graph& graph, const CostModel& costs, const Machine& machine,
+Seconds step_lower_bound(const graph::Graph& graph, const profile::CostModel& costs, const memory::Machine& machine,
                          std::span<const Bytes> budgets, bool encoded = false);
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -4,11 +4,11 @@
 
 #include "sluice/base/as_index.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 // Rounding may have made a little too much of the two.
-SlotPrice slot_price(double first, double second) {
+plan::SlotPrice slot_price(double first, double second) {
   const double scale = std::max(1.0, first + second);
   return {first / scale, std::min(second / scale, 1 - first / scale)};
 }
@@ -26,21 +26,21 @@ void append_terms(std::vector<Term>& terms, const std::vector<Term>& more, doubl
   }
 }
 
-StepPrices free_prices(std::size_t runs) {
-  return {std::vector<double>(runs, 0), std::vector<SlotPrice>(runs, SlotPrice{0, 0}),
-          std::vector<SlotPrice>(runs + 1, SlotPrice{1, 0})};
+plan::StepPrices free_prices(std::size_t runs) {
+  return {std::vector<double>(runs, 0), std::vector<plan::SlotPrice>(runs, plan::SlotPrice{0, 0}),
+          std::vector<plan::SlotPrice>(runs + 1, plan::SlotPrice{1, 0})};
 }
 
-StepPrices prices_of(const SlotRows& rows, const std::vector<double>& found, Seconds time_unit) {
-  StepPrices prices;
+plan::StepPrices prices_of(const SlotRows& rows, const std::vector<double>& found, Seconds time_unit) {
+  plan::StepPrices prices;
   const auto price = [&](int row) { return std::max(0.0, -found[as_index(row)]); };
   for (const int row : rows.room) prices.room.push_back(price(row) * time_unit / kByteUnit);
   for (const int row : rows.run) prices.run.push_back(slot_price(price(row), price(row + 1)));
   for (const int row : rows.stall) {
-    const SlotPrice stall = slot_price(price(row), price(row + 1));
+    const plan::SlotPrice stall = slot_price(price(row), price(row + 1));
     prices.stall.push_back({1 - stall[1], stall[1]});  // a second of stall costs a second
   }
   return prices;
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -6,7 +6,7 @@
 #include "sluice/plan/prices.hpp"
 #include "sluice/planners/ilp/integer_program.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 // Programs count bytes in MiB, and time in a unit of their own, so that coefficients are near 1.
 inline constexpr double kByteUnit = kMiB;
@@ -24,9 +24,9 @@ struct SlotRows {
 };
 
 // Everything costs what it costs in a stall: what there is where a program has no answer.
-StepPrices free_prices(std::size_t runs);
+plan::StepPrices free_prices(std::size_t runs);
 
 // `found`: LpSolution::row_prices of a program in which a second of stall costs one, in units of `time_unit` seconds.
-StepPrices prices_of(const SlotRows& rows, const std::vector<double>& found, Seconds time_unit);
+plan::StepPrices prices_of(const SlotRows& rows, const std::vector<double>& found, Seconds time_unit);
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -6,27 +6,27 @@
 #include "sluice/graph/liveness.hpp"
 #include "sluice/planners/bound/slot_rows.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 constexpr int kNone = -1;
 
 class FluidProgram {
  public:
-  explicit FluidProgram(const BoundedStep& step) : step_(step), ops_(step.graph.op_count()) {
+  explicit FluidProgram(const plan::BoundedStep& step) : step_(step), ops_(step.graph.op_count()) {
     Seconds compute = 0;
     for (const Seconds seconds : step.op_seconds) compute += seconds;
     time_unit_ = compute > 0 ? compute / ops_ : 1;
     add_slots();
-    const Liveness liveness = analyze_liveness(step.graph);
-    for (TensorId id = 0; id < step.graph.tensor_count(); ++id) add_tensor(id, liveness);
+    const graph::Liveness liveness = graph::analyze_liveness(step.graph);
+    for (graph::TensorId id = 0; id < step.graph.tensor_count(); ++id) add_tensor(id, liveness);
     add_rows();
   }
 
-  StepPrices solve(Seconds time_limit) const {
+  plan::StepPrices solve(Seconds time_limit) const {
     const std::vector<double> found = find_row_prices(program_, time_limit);
     if (found.empty()) return free_prices(as_index(ops_));
-    StepPrices prices = prices_of(rows_, found, time_unit_);
+    plan::StepPrices prices = prices_of(rows_, found, time_unit_);
     for (std::size_t op = 0; op < reading_row_.size(); ++op) {
       prices.reading.push_back(below_rest(std::max(0.0, -found[as_index(reading_row_[op])]), prices.run[op]));
     }
@@ -49,14 +49,14 @@ class FluidProgram {
 
   // Uses of a tensor by ops in a row: all find a byte in one place.
   struct Stretch {
-    OpIndex first = 0;
-    OpIndex last = 0;
+    graph::OpIndex first = 0;
+    graph::OpIndex last = 0;
     bool writes = false;
     int slow = kNone;  // column: how much of it is used in slow memory
   };
 
   // What is left of a second, by whose rounded sum the certificate holds a price of reading.
-  static double below_rest(double reading, const SlotPrice& run) {
+  static double below_rest(double reading, const plan::SlotPrice& run) {
     constexpr double kBelowRounding = 1 - 1e-12;
     return std::clamp(reading, 0.0, std::max(0.0, kBelowRounding - run[0] - run[1]));
   }
@@ -64,7 +64,7 @@ class FluidProgram {
   double link(double seconds_per_byte) const { return seconds_per_byte * kByteUnit / time_unit_; }
 
   void add_slots() {
-    for (OpIndex slot = 0; slot <= ops_; ++slot) {
+    for (graph::OpIndex slot = 0; slot <= ops_; ++slot) {
       const bool last = slot == ops_;
       stall_.push_back(program_.add({.cost = 1}));
       in_stall_.push_back(program_.add({}));
@@ -80,13 +80,13 @@ class FluidProgram {
     flows_.resize(as_index(ops_) + 1);
   }
 
-  void add_tensor(TensorId id, const Liveness& liveness) {
-    const Tensor& tensor = step_.graph.tensor(id);
-    const std::vector<Use>& uses = liveness.uses[id];
+  void add_tensor(graph::TensorId id, const graph::Liveness& liveness) {
+    const graph::Tensor& tensor = step_.graph.tensor(id);
+    const std::vector<graph::Use>& uses = liveness.uses[id];
     if (uses.empty()) return;
     const double bytes = in_units(tensor.bytes);
     if (tensor.bytes < kLeastMoving) {
-      for (OpIndex op = liveness.ranges[id].begin; op < liveness.ranges[id].end; ++op) flow(op).pinned += bytes;
+      for (graph::OpIndex op = liveness.ranges[id].begin; op < liveness.ranges[id].end; ++op) flow(op).pinned += bytes;
       return;
     }
     std::vector<Stretch> stretches;
@@ -97,12 +97,12 @@ class FluidProgram {
       stretches.back().writes = stretches.back().writes || uses[i].writes;
     }
     if (!step_.in_place.empty()) add_uses_in_place(stretches, uses, step_.in_place[as_index(id)], bytes);
-    is_persistent(tensor.role) ? add_persistent(stretches, bytes) : add_made(stretches, bytes);
+    graph::is_persistent(tensor.role) ? add_persistent(stretches, bytes) : add_made(stretches, bytes);
   }
 
   // How much of it the ops of each stretch use in slow memory: there it takes their time instead of room.
-  void add_uses_in_place(std::vector<Stretch>& stretches, const std::vector<Use>& uses,
-                         const std::vector<UseInPlace>& in_place, double bytes) {
+  void add_uses_in_place(std::vector<Stretch>& stretches, const std::vector<graph::Use>& uses,
+                         const std::vector<plan::UseInPlace>& in_place, double bytes) {
     auto stretch = stretches.begin();
     for (std::size_t i = 0; i < uses.size(); ++i) {
       if (uses[i].op > stretch->last) ++stretch;
@@ -167,7 +167,7 @@ class FluidProgram {
   }
 
   // What is gone in a gap that begins behind op `from`: since it last changed, enough of it was or is now written.
-  void write(OpIndex from, double bytes, int gone, std::vector<Term>& written) {
+  void write(graph::OpIndex from, double bytes, int gone, std::vector<Term>& written) {
     const int more = program_.add({.upper = bytes});
     flow(from + 1).gone.push_back({more, 1});
     written.push_back({more, 1});
@@ -181,13 +181,13 @@ class FluidProgram {
     program_.rows.push_back(std::move(row));
   }
 
-  void begin_gap(OpIndex from, OpIndex to, double bytes, int gone) {
+  void begin_gap(graph::OpIndex from, graph::OpIndex to, double bytes, int gone) {
     flow(to).due.push_back({gone, 1});
     stay(from, to, bytes, gone);
   }
 
   // In the slots between op `from` and op `to`, all but what is gone stays.
-  void stay(OpIndex from, OpIndex to, double bytes, int gone) {
+  void stay(graph::OpIndex from, graph::OpIndex to, double bytes, int gone) {
     if (to == from + 1) return;
     flow(from + 1).begins += bytes;
     flow(from + 1).leaving.push_back({gone, 1});
@@ -196,10 +196,10 @@ class FluidProgram {
     flow(to).back.push_back({gone, -1});
   }
 
-  Flow& flow(OpIndex slot) { return flows_[as_index(slot)]; }
+  Flow& flow(graph::OpIndex slot) { return flows_[as_index(slot)]; }
 
   void add_rows() {
-    for (OpIndex slot = 0; slot <= ops_; ++slot) {
+    for (graph::OpIndex slot = 0; slot <= ops_; ++slot) {
       add_arrivals(slot);
       add_writes(slot);
       add_stall_facets(slot);
@@ -212,7 +212,7 @@ class FluidProgram {
   }
 
   // early(k) = early(k-1) + in while op k-1 ran + in during the stall - due at op k
-  void add_arrivals(OpIndex slot) {
+  void add_arrivals(graph::OpIndex slot) {
     Row row{.terms = {{early_[as_index(slot)], 1}, {in_stall_[as_index(slot)], -1}}, .lower = 0, .upper = 0};
     if (slot > 0) append_terms(row.terms, {{early_[as_index(slot - 1)], -1}, {in_run_[as_index(slot - 1)], -1}}, 1);
     append_terms(row.terms, flow(slot).due, 1);
@@ -220,7 +220,7 @@ class FluidProgram {
   }
 
   // What is written while an op runs was waiting before it.
-  void add_writes(OpIndex slot) {
+  void add_writes(graph::OpIndex slot) {
     if (slot < ops_) {
       program_.rows.push_back({.terms = {{waiting_[as_index(slot)], 1}, {out_run_[as_index(slot)], -1}}, .lower = 0});
     }
@@ -230,7 +230,7 @@ class FluidProgram {
     program_.rows.push_back(std::move(row));
   }
 
-  void add_staying(OpIndex slot) {
+  void add_staying(graph::OpIndex slot) {
     const Flow& at = flow(slot);
     Row row{.terms = {{staying_[as_index(slot)], 1}}};
     if (slot > 0) row.terms.push_back({staying_[as_index(slot - 1)], -1});
@@ -240,7 +240,7 @@ class FluidProgram {
     program_.rows.push_back(std::move(row));
   }
 
-  void add_room(OpIndex slot) {
+  void add_room(graph::OpIndex slot) {
     rows_.room.push_back(static_cast<int>(program_.rows.size()));
     Row row{.terms = {{staying_[as_index(slot)], 1}, {early_[as_index(slot)], 1}, {waiting_[as_index(slot)], 1}},
             .upper = in_units(step_.fast) - flow(slot).pinned};
@@ -249,14 +249,14 @@ class FluidProgram {
   }
 
   // By what reading is longer than the op, the slot is longer.
-  void add_reading(OpIndex slot) {
+  void add_reading(graph::OpIndex slot) {
     reading_row_.push_back(static_cast<int>(program_.rows.size()));
     Row row{.terms = {{longer_[as_index(slot)], -1}}, .upper = step_.op_seconds[as_index(slot)] / time_unit_};
     append_terms(row.terms, flow(slot).reading, 1);
     program_.rows.push_back(std::move(row));
   }
 
-  void add_stall_facets(OpIndex slot) {
+  void add_stall_facets(graph::OpIndex slot) {
     rows_.stall.push_back(static_cast<int>(program_.rows.size()));
     for (std::size_t f = 0; f < 2; ++f) {
       program_.rows.push_back({.terms = {{in_stall_[as_index(slot)], link(step_.link.in[f])},
@@ -267,7 +267,7 @@ class FluidProgram {
   }
 
   // The slot is as long as its op, and what copies beside it and operands in slow memory cost.
-  void add_run_facets(OpIndex slot) {
+  void add_run_facets(graph::OpIndex slot) {
     rows_.run.push_back(static_cast<int>(program_.rows.size()));
     for (std::size_t f = 0; f < 2; ++f) {
       Row row{.terms = {{in_run_[as_index(slot)], link(step_.link.in[f] - step_.link.in_lost)},
@@ -279,8 +279,8 @@ class FluidProgram {
     }
   }
 
-  const BoundedStep& step_;
-  OpIndex ops_;
+  const plan::BoundedStep& step_;
+  graph::OpIndex ops_;
   Seconds time_unit_ = 1;
   IntegerProgram program_;
   std::vector<Flow> flows_;                                          // by slot
@@ -292,6 +292,8 @@ class FluidProgram {
 
 }  // namespace
 
-StepPrices find_prices(const BoundedStep& step, Seconds time_limit) { return FluidProgram(step).solve(time_limit); }
+plan::StepPrices find_prices(const plan::BoundedStep& step, Seconds time_limit) {
+  return FluidProgram(step).solve(time_limit);
+}
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -18,9 +18,9 @@
 
 #include "sluice/plan/verify/certificate.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 // Prices of zero where the program has no answer: the budget is below what an op needs, or the time (wall clock) is up.
-StepPrices find_prices(const BoundedStep& step, Seconds time_limit);
+plan::StepPrices find_prices(const plan::BoundedStep& step, Seconds time_limit);
 
-}  // namespace sluice
+}  // namespace sluice::planners

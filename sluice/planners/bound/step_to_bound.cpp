@@ -4,16 +4,16 @@
 #include "sluice/graph/encoding.hpp"
 #include "sluice/planners/bound/in_place_costs.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
-StepToBound::StepToBound(const Graph& graph, const CostModel& costs, const Machine& machine, const TwoTiers& tiers,
-                         bool encoded)
+StepToBound::StepToBound(const graph::Graph& graph, const profile::CostModel& costs, const memory::Machine& machine,
+                         const TwoTiers& tiers, bool encoded)
     : step{graph, op_seconds, tiers.link, tiers.fast, moved_share} {
-  for (OpIndex op = 0; op < graph.op_count(); ++op) op_seconds.push_back(costs.op_seconds(op));
-  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
-    const Tensor& tensor = graph.tensor(id);
+  for (graph::OpIndex op = 0; op < graph.op_count(); ++op) op_seconds.push_back(costs.op_seconds(op));
+  for (graph::TensorId id = 0; id < graph.tensor_count(); ++id) {
+    const graph::Tensor& tensor = graph.tensor(id);
     const bool may_shrink = encoded && tensor.bytes > 0;
-    const Bytes moved = may_shrink ? costs.moved_bytes({id, tensor.bytes, own_encoding(tensor)}) : tensor.bytes;
+    const Bytes moved = may_shrink ? costs.moved_bytes({id, tensor.bytes, graph::own_encoding(tensor)}) : tensor.bytes;
     moved_share.push_back(moved < tensor.bytes ? static_cast<double>(moved) / static_cast<double>(tensor.bytes) : 1);
   }
   if (tiers.in_place) in_place = in_place_costs(graph, costs, machine);
@@ -22,4 +22,4 @@ StepToBound::StepToBound(const Graph& graph, const CostModel& costs, const Machi
   step.in_place = in_place;
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -24,7 +24,7 @@
 #include "sluice/planners/schedule/everything_fast.hpp"
 #include "sluice/profile/cost_model.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 constexpr int kMostSolved = 6;
@@ -58,11 +58,12 @@ const Settings& checkmate_settings() {
 }
 
 // Everything in fast memory, in this order.
-Result<Plan> plan_in_order(const PlanRequest& request, const std::vector<OpIndex>& order,
-                           PackingFailure* failure = nullptr) {
+Result<plan::Plan> plan_in_order(const PlanRequest& request, const std::vector<graph::OpIndex>& order,
+                                 plan::PackingFailure* failure = nullptr) {
   const RescheduledRequest step(request, order);
-  const PlanBuilder builder = everything_fast(step.request().graph, request.machine);
-  SLUICE_ASSIGN(Plan plan, builder.finish(request.budgets, failure, request.draft ? kPortfolioAlone : kPackingEffort));
+  const plan::PlanBuilder builder = everything_fast(step.request().graph, request.machine);
+  SLUICE_ASSIGN(plan::Plan plan, builder.finish(request.budgets, failure,
+                                                request.draft ? memory::kPortfolioAlone : memory::kPackingEffort));
   return step.for_given_graph(std::move(plan));
 }
 
@@ -74,8 +75,8 @@ class Checkmate {
         step_(group_into_nodes(request, config_.nodes)),
         exact_(step_.problem.stages() <= config_.exact) {}
 
-  Result<Plan> run() {
-    Result<Plan> plan = plan_of(no_repetitions(step_.problem));
+  Result<plan::Plan> run() {
+    Result<plan::Plan> plan = plan_of(no_repetitions(step_.problem));
     if (plan.ok()) {
       plan->solver_status = "optimal";  // nothing runs twice
       return plan;
@@ -104,15 +105,15 @@ class Checkmate {
             : stopped   ? request_.why_stopped()
                         : ErrorCode::kNoneFound,
             fmt::format("checkmate: no order of {} packs into {} of fast memory{}", request_.graph.name,
-                        format_bytes(request_.budgets[kFastTier]),
+                        format_bytes(request_.budgets[memory::kFastTier]),
                         no_answer ? fmt::format(" ({})", describe(solution_)) : "")};
   }
 
-  Result<Plan> plan_of(const RematRuns& runs) { return plan_in_order(request_, step_.schedule(runs), &failure_); }
+  Result<plan::Plan> plan_of(const RematRuns& runs) { return plan_in_order(request_, step_.schedule(runs), &failure_); }
 
   // By what was missing.
   void shrink() {
-    const double budget = static_cast<double>(request_.budgets[kFastTier]);
+    const double budget = static_cast<double>(request_.budgets[memory::kFastTier]);
     const double missed = budget / std::max(1.0, static_cast<double>(failure_.needed));
     step_.problem.capacity =
         static_cast<Bytes>(std::clamp(missed, 0.9, kLessCapacity) * static_cast<double>(step_.problem.capacity));
@@ -168,7 +169,7 @@ class Checkmate {
             .stop = [this] { return request_.stopped(); }};
   }
 
-  void describe_in(Plan& plan, const RematRuns& runs, int rounds) const {
+  void describe_in(plan::Plan& plan, const RematRuns& runs, int rounds) const {
     int repeated = -step_.problem.stages();
     for (const IdVector<int, bool>& stage : runs) repeated += static_cast<int>(std::ranges::count(stage, true));
     const Seconds seconds = run_seconds(step_.problem, runs);
@@ -190,17 +191,17 @@ class Checkmate {
   CheckmateConfig config_;
   GroupedStep step_;
   bool exact_;
-  PackingFailure failure_;
+  plan::PackingFailure failure_;
   std::optional<Seconds> bound_;  // of the whole budget
   IlpSolution solution_{.values = {}};
   std::size_t columns_ = 0, rows_ = 0;
 };
 
-Seconds seconds_of_order(const PlanRequest& request, const Plan& plan) {
-  const CostModel costs(request.graph, request.profile, request.machine);
+Seconds seconds_of_order(const PlanRequest& request, const plan::Plan& plan) {
+  const profile::CostModel costs(request.graph, request.profile, request.machine);
   if (plan.schedule.empty()) return costs.compute_seconds();
   Seconds seconds = 0;
-  for (const OpIndex op : plan.schedule) seconds += costs.op_seconds(op);
+  for (const graph::OpIndex op : plan.schedule) seconds += costs.op_seconds(op);
   return seconds;
 }
 
@@ -210,31 +211,31 @@ bool others_may_do(ErrorCode code) {
 }
 
 // What is found without the program may pack where the program's answers do not.
-Result<Plan> solve_or_draft(const PlanRequest& step) {
-  Result<Plan> plan = Checkmate(step).run();
+Result<plan::Plan> solve_or_draft(const PlanRequest& step) {
+  Result<plan::Plan> plan = Checkmate(step).run();
   if (plan.ok() || step.draft || !others_may_do(plan.error().code)) return plan;
   PlanRequest draft = step;
   draft.draft = true;
-  Result<Plan> drafted = Checkmate(draft).run();
+  Result<plan::Plan> drafted = Checkmate(draft).run();
   return drafted.ok() ? std::move(drafted) : std::move(plan);
 }
 
 // The graph's own order, in which some is made again by itself, is one of the possible plans.
-Result<Plan> solved_or_as_given(const PlanRequest& request) {
-  Result<Plan> plan = plan_without_repetitions(request, solve_or_draft);
+Result<plan::Plan> solved_or_as_given(const PlanRequest& request) {
+  Result<plan::Plan> plan = plan_without_repetitions(request, solve_or_draft);
   if (!plan.ok() && !others_may_do(plan.error().code)) return plan;
-  const CostModel costs(request.graph, request.profile, request.machine);
+  const profile::CostModel costs(request.graph, request.profile, request.machine);
   if (plan.ok() && seconds_of_order(request, *plan) <= costs.compute_seconds()) return plan;
-  std::vector<OpIndex> own(request.graph.ops().size());
+  std::vector<graph::OpIndex> own(request.graph.ops().size());
   std::iota(own.begin(), own.end(), 0);
-  Result<Plan> as_given = plan_in_order(request, own);
+  Result<plan::Plan> as_given = plan_in_order(request, own);
   if (!as_given.ok()) return plan;
   as_given->planner_config = {{"order", "the graph's own, with what it makes again by itself"}};
   return as_given;
 }
 
-Result<Plan> plan_checkmate(const PlanRequest& request) {
-  Result<Plan> plan = solved_or_as_given(request);
+Result<plan::Plan> plan_checkmate(const PlanRequest& request) {
+  Result<plan::Plan> plan = solved_or_as_given(request);
   if (plan.ok() && request.stopped()) note_interruption(*plan, "the best order until then");
   return plan;
 }
@@ -254,4 +255,4 @@ PlannerEntry checkmate_planner() {
           .settings = checkmate_settings()};
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -11,7 +11,7 @@
 #include "sluice/planners/registry/problem_for_tests.hpp"
 #include "sluice/testing/random/random_graph.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 constexpr double kSolverTolerance = 1e-6;  // relative, of solvers
@@ -114,7 +114,7 @@ struct SmallRematStep {
     } while (EveryRuns(step.problem).bits() > 14 && nodes > 2);
   }
 
-  Graph graph;
+  graph::Graph graph;
   PlanningProblem planning;
   PlanRequest request;
   GroupedStep step;
@@ -153,7 +153,7 @@ TEST(CheckmateProgram, FindsWhatEnumerationFinds) {
 TEST(CheckmateRounding, FitsAndIsNeverBelowTheRelaxation) {
   int rounded_ones = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
-    const Graph graph = testing::random_graph(seed);
+    const graph::Graph graph = testing::random_graph(seed);
     const PlanningProblem planning(graph, "optane", 1e9);
     const GroupedStep step = group_into_nodes(planning.request(1.0), 24);
     for (const double share : {0.0, 0.3, 0.7}) {
@@ -227,7 +227,7 @@ TEST(CheckmatePlanner, PutsNeighboursTogetherAsItIsTold) {
   const PlanningProblem problem(merged_model("resnet20", 8, 32), "file", 1e9);
   for (const char* planner : {"checkmate:nodes=12:exact=0", "checkmate:nodes=24:exact=0"}) {
     for (const double share : {0.6, 0.8}) {
-      const Result<Plan> plan = make_plan(planner, problem.request(share));
+      const Result<plan::Plan> plan = make_plan(planner, problem.request(share));
       if (!plan.ok()) continue;
       EXPECT_TRUE(plan->migrations.empty());
       repeating += plan->schedule.size() > problem.graph.ops().size() ? 1 : 0;
@@ -238,7 +238,7 @@ TEST(CheckmatePlanner, PutsNeighboursTogetherAsItIsTold) {
 
 TEST(CheckmatePlanner, NamesTheSmallestBudget) {
   const PlanningProblem problem(merged_model("resnet20", 4, 32), "file", 1e9);
-  const Result<Plan> plan = make_plan("checkmate", problem.request(0.2));
+  const Result<plan::Plan> plan = make_plan("checkmate", problem.request(0.2));
   ASSERT_FALSE(plan.ok());
   EXPECT_EQ(plan.error().code, ErrorCode::kNoneFound);
   EXPECT_THAT(advised("checkmate", problem.request(0.2), plan.error()).message,
@@ -247,14 +247,14 @@ TEST(CheckmatePlanner, NamesTheSmallestBudget) {
 
 TEST(CheckmatePlanner, MakesNothingAgainWhereEverythingFits) {
   const PlanningProblem problem(merged_model("resnet20", 4, 32), "file", 1e9);
-  const Plan plan = make_plan("checkmate", problem.request(2.0)).value();
+  const plan::Plan plan = make_plan("checkmate", problem.request(2.0)).value();
   EXPECT_EQ(plan.solver_status, "optimal");
   EXPECT_LE(plan.schedule.size(), problem.graph.ops().size());
 }
 
 TEST(CheckmatePlanner, SaysHowFarFromItsBoundItIs) {
   const PlanningProblem problem(merged_model("resnet20", 8, 32), "file", 1e9);
-  const Plan plan = make_plan("checkmate", problem.request(0.7)).value();
+  const plan::Plan plan = make_plan("checkmate", problem.request(0.7)).value();
   const auto config = [&](std::string_view name) {
     const auto found = std::ranges::find(plan.planner_config, name, &std::pair<std::string, std::string>::first);
     return found == plan.planner_config.end() ? -1 : std::stod(found->second);
@@ -266,4 +266,4 @@ TEST(CheckmatePlanner, SaysHowFarFromItsBoundItIs) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -7,7 +7,7 @@
 #include "sluice/base/interval.hpp"
 #include "sluice/planners/checkmate/remat_rounding.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 constexpr int kTwiceForgotten = 2;
@@ -171,4 +171,4 @@ std::optional<RematRuns> runs_by_forgetting(const RematProblem& problem, double 
   return ForgettingSearch(problem, trade).search();
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -19,10 +19,10 @@
 
 #include "sluice/planners/checkmate/remat_problem.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 // `trade`: the exponent of the memory that is saved; above 1 large values go first. Nothing where no further value helps
 // and there is still too much.
 std::optional<RematRuns> runs_by_forgetting(const RematProblem& problem, double trade);
 
-}  // namespace sluice
+}  // namespace sluice::planners

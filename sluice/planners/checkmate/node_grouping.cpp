@@ -10,15 +10,15 @@
 #include "sluice/planners/schedule/making_again.hpp"
 #include "sluice/profile/cost_model.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
-using OpRange = Interval<OpIndex>;
+using OpRange = Interval<graph::OpIndex>;
 
 // A tensor as one node left it.
 struct NodeResult {
   int node = 0;
-  TensorId tensor = 0;
+  graph::TensorId tensor = 0;
   auto operator<=>(const NodeResult&) const = default;
 };
 
@@ -27,10 +27,10 @@ class NodeGrouping {
   NodeGrouping(const PlanRequest& request, int most_nodes)
       : graph_(request.graph),
         costs_(request.graph, request.profile, request.machine),
-        liveness_(analyze_liveness(request.graph)),
+        liveness_(graph::analyze_liveness(request.graph)),
         reads_(values_read(request.graph)),
         most_nodes_(static_cast<std::size_t>(most_nodes)) {
-    result_.problem.capacity = request.budgets[kFastTier];
+    result_.problem.capacity = request.budgets[memory::kFastTier];
     result_.problem.once = costs_.compute_seconds();
   }
 
@@ -52,25 +52,25 @@ class NodeGrouping {
     bool forward = false, again = false;
   };
 
-  Bytes bytes_of(TensorId id) const { return room_for(graph_.tensor(id), kFastTier, false).bytes; }
-  bool is_forward(OpIndex op) const { return graph_.op(op).phase == Phase::kForward; }
+  Bytes bytes_of(graph::TensorId id) const { return plan::room_for(graph_.tensor(id), memory::kFastTier, false).bytes; }
+  bool is_forward(graph::OpIndex op) const { return graph_.op(op).phase == graph::Phase::kForward; }
 
   // Ops from a tensor's first forward writer to its last are one node.
   void separate() {
-    std::vector<OpIndex> joined_until(graph_.ops().size());
-    for (OpIndex op = 0; op < graph_.op_count(); ++op) joined_until[as_index(op)] = op;
-    for (TensorId id = 0; id < graph_.tensor_count(); ++id) {
-      if (is_persistent(graph_.tensor(id).role)) continue;
-      OpIndex first = kBeforeTheStep;
-      for (const Use& use : liveness_.uses[id]) {
+    std::vector<graph::OpIndex> joined_until(graph_.ops().size());
+    for (graph::OpIndex op = 0; op < graph_.op_count(); ++op) joined_until[as_index(op)] = op;
+    for (graph::TensorId id = 0; id < graph_.tensor_count(); ++id) {
+      if (graph::is_persistent(graph_.tensor(id).role)) continue;
+      graph::OpIndex first = graph::kBeforeTheStep;
+      for (const graph::Use& use : liveness_.uses[id]) {
         if (!use.writes || !is_forward(use.op)) continue;
-        if (first == kBeforeTheStep) first = use.op;
+        if (first == graph::kBeforeTheStep) first = use.op;
         joined_until[as_index(first)] = std::max(joined_until[as_index(first)], use.op);
       }
     }
-    for (OpIndex begin = 0; begin < graph_.op_count();) {
-      OpIndex last = begin;
-      for (OpIndex op = begin; op <= last; ++op) last = std::max(last, joined_until[as_index(op)]);
+    for (graph::OpIndex begin = 0; begin < graph_.op_count();) {
+      graph::OpIndex last = begin;
+      for (graph::OpIndex op = begin; op <= last; ++op) last = std::max(last, joined_until[as_index(op)]);
       result_.ops_of.push_back({begin, last + 1});
       begin = last + 1;
     }
@@ -79,12 +79,12 @@ class NodeGrouping {
   Neighbour measured(OpRange ops) const {
     Neighbour result{.ops = ops, .forward = is_forward(ops.end - 1), .again = true};
     double made = 0, all = 0;
-    for (TensorId id = 0; id < graph_.tensor_count(); ++id) {
-      if (is_persistent(graph_.tensor(id).role) || liveness_.ranges[id].empty()) continue;
+    for (graph::TensorId id = 0; id < graph_.tensor_count(); ++id) {
+      if (graph::is_persistent(graph_.tensor(id).role) || liveness_.ranges[id].empty()) continue;
       all += static_cast<double>(bytes_of(id));
       made += ops.contains(liveness_.ranges[id].begin) ? static_cast<double>(bytes_of(id)) : 0;
     }
-    for (OpIndex op = ops.begin; op < ops.end; ++op) {
+    for (graph::OpIndex op = ops.begin; op < ops.end; ++op) {
       result.size += costs_.op_seconds(op) / std::max(1e-12, costs_.compute_seconds());
       result.again = result.again && may_repeat(graph_.op(op).kind);
     }
@@ -118,21 +118,22 @@ class NodeGrouping {
   void number_ops() {
     node_of_.resize(graph_.ops().size());
     for (int node = 0; node < static_cast<int>(result_.ops_of.size()); ++node) {
-      for (OpIndex op = result_.ops_of[node].begin; op < result_.ops_of[node].end; ++op) node_of_[as_index(op)] = node;
+      for (graph::OpIndex op = result_.ops_of[node].begin; op < result_.ops_of[node].end; ++op)
+        node_of_[as_index(op)] = node;
     }
   }
 
-  int writer_node(OpIndex op) const { return op == kBeforeTheStep ? -1 : node_of_[as_index(op)]; }
+  int writer_node(graph::OpIndex op) const { return op == graph::kBeforeTheStep ? -1 : node_of_[as_index(op)]; }
 
   // Whether the ops may run again, as far as the node by itself can say.
   bool may_run_again(int node) const {
     const OpRange ops = result_.ops_of[node];
-    for (OpIndex op = ops.begin; op < ops.end; ++op) {
-      if (!may_repeat(graph_.op(op).kind) || (backward_runs_once_ && !is_forward(op))) return false;
-      for (const TensorId id : repeated_form(graph_.op(op)).outputs) {
-        const Role role = graph_.tensor(id).role;
+    for (graph::OpIndex op = ops.begin; op < ops.end; ++op) {
+      if (!graph::may_repeat(graph_.op(op).kind) || (backward_runs_once_ && !is_forward(op))) return false;
+      for (const graph::TensorId id : graph::repeated_form(graph_.op(op)).outputs) {
+        const graph::Role role = graph_.tensor(id).role;
         const bool elsewhere = !ops.contains(liveness_.ranges[id].begin);
-        if (is_persistent(role) || role == Role::kOutput || elsewhere) return false;
+        if (graph::is_persistent(role) || role == graph::Role::kOutput || elsewhere) return false;
       }
     }
     return true;
@@ -142,10 +143,10 @@ class NodeGrouping {
   int last_stage(int node) const {
     int last = static_cast<int>(result_.ops_of.size()) - 1;
     const OpRange ops = result_.ops_of[node];
-    for (OpIndex op = ops.begin; op < ops.end; ++op) {
-      const Op again = repeated_form(graph_.op(op));
-      for (const TensorId id : distinct_operands(again)) {
-        for (const Use& use : liveness_.uses[id]) {
+    for (graph::OpIndex op = ops.begin; op < ops.end; ++op) {
+      const graph::Op again = graph::repeated_form(graph_.op(op));
+      for (const graph::TensorId id : graph::distinct_operands(again)) {
+        for (const graph::Use& use : liveness_.uses[id]) {
           if (use.writes && use.op >= ops.end) last = std::min(last, node_of_[as_index(use.op)]);
         }
       }
@@ -156,7 +157,7 @@ class NodeGrouping {
   void add_node(int node) {
     RematNode added{.beside = peak_of(node), .last_run = may_run_again(node) ? last_stage(node) : node};
     const OpRange ops = result_.ops_of[node];
-    for (OpIndex op = ops.begin; op < ops.end; ++op) added.again += costs_.op_seconds(op);
+    for (graph::OpIndex op = ops.begin; op < ops.end; ++op) added.again += costs_.op_seconds(op);
     result_.problem.nodes.push_back(added);
   }
 
@@ -164,9 +165,9 @@ class NodeGrouping {
   Bytes peak_of(int node) const {
     const OpRange ops = result_.ops_of[node];
     Bytes peak = 0;
-    for (OpIndex op = ops.begin; op < ops.end; ++op) {
+    for (graph::OpIndex op = ops.begin; op < ops.end; ++op) {
       Bytes live = 0;
-      for (const TensorId id : made_in(ops)) {
+      for (const graph::TensorId id : made_in(ops)) {
         const OpRange range = liveness_.ranges[id];
         live += range.begin <= op && (op < range.end || range.end > ops.end) ? bytes_of(id) : 0;
       }
@@ -175,12 +176,12 @@ class NodeGrouping {
     return peak;
   }
 
-  std::vector<TensorId> made_in(OpRange ops) const {
-    std::vector<TensorId> made;
-    for (OpIndex op = ops.begin; op < ops.end; ++op) {
-      for (const TensorId id : graph_.op(op).outputs) {
-        const bool first = liveness_.ranges[id].begin == op && !is_persistent(graph_.tensor(id).role);
-        if (first && graph_.tensor(id).role != Role::kOutput && std::ranges::find(made, id) == made.end()) {
+  std::vector<graph::TensorId> made_in(OpRange ops) const {
+    std::vector<graph::TensorId> made;
+    for (graph::OpIndex op = ops.begin; op < ops.end; ++op) {
+      for (const graph::TensorId id : graph_.op(op).outputs) {
+        const bool first = liveness_.ranges[id].begin == op && !graph::is_persistent(graph_.tensor(id).role);
+        if (first && graph_.tensor(id).role != graph::Role::kOutput && std::ranges::find(made, id) == made.end()) {
           made.push_back(id);
         }
       }
@@ -191,8 +192,8 @@ class NodeGrouping {
   // Whether the node makes the tensor in its first run alone.
   bool is_made_once(const NodeResult& result) const {
     const OpRange ops = result_.ops_of[result.node];
-    for (OpIndex op = ops.begin; op < ops.end; ++op) {
-      const std::vector<TensorId> again = repeated_form(graph_.op(op)).outputs;
+    for (graph::OpIndex op = ops.begin; op < ops.end; ++op) {
+      const std::vector<graph::TensorId> again = graph::repeated_form(graph_.op(op)).outputs;
       if (std::ranges::find(again, result.tensor) != again.end()) return false;
     }
     return true;
@@ -201,18 +202,18 @@ class NodeGrouping {
   // By what a node has left of a tensor: who reads it.
   std::map<NodeResult, std::vector<int>> readers_of_results() const {
     std::map<NodeResult, std::vector<int>> readers;
-    for (OpIndex op = 0; op < graph_.op_count(); ++op) {
+    for (graph::OpIndex op = 0; op < graph_.op_count(); ++op) {
       const int node = node_of_[as_index(op)];
       for (const OpValue& value : reads_[as_index(op)]) {
-        const Role role = graph_.tensor(value.tensor).role;
+        const graph::Role role = graph_.tensor(value.tensor).role;
         const int from = writer_node(value.writer);
-        if (from < 0 || from == node || is_persistent(role) || role == Role::kOutput) continue;
+        if (from < 0 || from == node || graph::is_persistent(role) || role == graph::Role::kOutput) continue;
         std::vector<int>& nodes = readers[{from, value.tensor}];
         if (nodes.empty() || nodes.back() != node) nodes.push_back(node);
       }
       if (result_.problem.nodes[node].last_run == node) continue;
-      const Op& given = graph_.op(op);
-      for (const TensorId id : repeated_form(given).inputs) {
+      const graph::Op& given = graph_.op(op);
+      for (const graph::TensorId id : graph::repeated_form(given).inputs) {
         if (std::ranges::find(given.inputs, id) == given.inputs.end()) readers[{node, id}];
       }
     }
@@ -244,16 +245,16 @@ class NodeGrouping {
   }
 
   void count_what_is_always_there() {
-    for (TensorId id = 0; id < graph_.tensor_count(); ++id) {
-      const Role role = graph_.tensor(id).role;
-      const bool stays = is_persistent(role) || role == Role::kOutput;
+    for (graph::TensorId id = 0; id < graph_.tensor_count(); ++id) {
+      const graph::Role role = graph_.tensor(id).role;
+      const bool stays = graph::is_persistent(role) || role == graph::Role::kOutput;
       if (stays && !liveness_.ranges[id].empty()) result_.problem.always += bytes_of(id);
     }
   }
 
-  const Graph& graph_;
-  CostModel costs_;
-  Liveness liveness_;
+  const graph::Graph& graph_;
+  profile::CostModel costs_;
+  graph::Liveness liveness_;
   std::vector<std::vector<OpValue>> reads_;  // by op
   std::size_t most_nodes_;
   bool backward_runs_once_ = false;
@@ -263,12 +264,12 @@ class NodeGrouping {
 
 }  // namespace
 
-std::vector<OpIndex> GroupedStep::schedule(const RematRuns& runs) const {
-  std::vector<OpIndex> order;
+std::vector<graph::OpIndex> GroupedStep::schedule(const RematRuns& runs) const {
+  std::vector<graph::OpIndex> order;
   for (int stage = 0; stage < problem.stages(); ++stage) {
     for (int node = 0; node <= stage; ++node) {
       if (!runs[stage][node]) continue;
-      for (OpIndex op = ops_of[node].begin; op < ops_of[node].end; ++op) order.push_back(op);
+      for (graph::OpIndex op = ops_of[node].begin; op < ops_of[node].end; ++op) order.push_back(op);
     }
   }
   return order;
@@ -278,4 +279,4 @@ GroupedStep group_into_nodes(const PlanRequest& request, int most_nodes) {
   return NodeGrouping(request, most_nodes).group();
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -18,15 +18,15 @@
 #include "sluice/planners/checkmate/remat_problem.hpp"
 #include "sluice/planners/planner.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 struct GroupedStep {
-  RematProblem problem;                     // capacity: the fast budget
-  IdVector<int, Interval<OpIndex>> ops_of;  // by node
+  RematProblem problem;                            // capacity: the fast budget
+  IdVector<int, Interval<graph::OpIndex>> ops_of;  // by node
   // The ops in the order in which these runs run them.
-  std::vector<OpIndex> schedule(const RematRuns& runs) const;
+  std::vector<graph::OpIndex> schedule(const RematRuns& runs) const;
 };
 
 GroupedStep group_into_nodes(const PlanRequest& request, int most_nodes);
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -5,7 +5,7 @@
 
 #include "sluice/base/as_index.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 // Visits the runs from the last to the first, with what is read later of what is there: `visit(stage, node, alive,
@@ -156,4 +156,4 @@ RematRuns least_runs(const RematProblem& problem, RematKept kept) {
   return std::move(attempt).take();
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -22,7 +22,7 @@
 #include "sluice/base/id_vector.hpp"
 #include "sluice/base/units.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 // The values of one node that the same nodes read.
 struct RematValue {
@@ -82,4 +82,4 @@ Bytes bytes_over_capacity(const RematProblem& problem, const RematRuns& runs);
 // made again by then is kept after all.
 RematRuns least_runs(const RematProblem& problem, RematKept kept);
 
-}  // namespace sluice
+}  // namespace sluice::planners

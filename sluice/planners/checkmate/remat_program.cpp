@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 constexpr double kIsOne = 0.5;  // of integers in floating point
@@ -203,4 +203,4 @@ RematKept RematProgram::kept_of(const std::vector<double>& values, double thresh
   return kept;
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -23,7 +23,7 @@
 #include "sluice/planners/checkmate/remat_problem.hpp"
 #include "sluice/planners/ilp/integer_program.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 class RematProgram {
  public:
@@ -71,4 +71,4 @@ class RematProgram {
   std::vector<std::size_t> used_rows_;  // by used_: the row that says what it is
 };
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 constexpr int kThresholds = 20;
@@ -52,4 +52,4 @@ std::optional<RematRuns> runs_by_leaving_out(const RematProblem& problem) {
   return without_needless_runs(problem, std::move(runs));
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -14,7 +14,7 @@
 
 #include "sluice/planners/checkmate/remat_program.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 bool fits(const RematProblem& problem, const RematRuns& runs);
 
@@ -28,4 +28,4 @@ std::optional<RematRuns> round_kept(const RematProblem& problem, const RematProg
 // Nothing where even all that can run again, in every stage, does not fit.
 std::optional<RematRuns> runs_by_leaving_out(const RematProblem& problem);
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -19,7 +19,7 @@
 #include "sluice/planners/feature_maps/swap_lanes.hpp"
 #include "sluice/profile/cost_model.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 struct MeasuredMap {
@@ -39,13 +39,14 @@ struct Decision {
 };
 
 Measured measure(const PlanRequest& request, const SlowTier& slow, const std::vector<FeatureMap>& maps) {
-  const CostModel costs(request.graph, request.profile, request.machine);
+  const profile::CostModel costs(request.graph, request.profile, request.machine);
   std::vector<Seconds> begins{0};
-  for (OpIndex op = 0; op < request.graph.op_count(); ++op) begins.push_back(begins.back() + costs.op_seconds(op));
+  for (graph::OpIndex op = 0; op < request.graph.op_count(); ++op)
+    begins.push_back(begins.back() + costs.op_seconds(op));
   Measured measured{.lanes = SwapLanes(request, maps, slow, begins)};
   for (const FeatureMap& map : maps) {
-    const Bytes bytes = stored_bytes(request.graph.tensor(map.tensor));
-    const Load load{map.tensor, bytes, Encoding::kNone};
+    const Bytes bytes = plan::stored_bytes(request.graph.tensor(map.tensor));
+    const profile::Load load{map.tensor, bytes, memory::Encoding::kNone};
     const Seconds copies = costs.transfer_seconds(slow.outward, load) + costs.transfer_seconds(slow.inward, load);
     const Seconds unused = begins[as_index(map.first_backward_use)] - begins[as_index(map.last_forward_use) + 1];
     measured.maps.push_back({bytes, unused - copies, costs.op_seconds(map.writer)});
@@ -56,7 +57,7 @@ Measured measure(const PlanRequest& request, const SlowTier& slow, const std::ve
 class Decisions {
  public:
   // `slow_left`: what slow memory holds. `makes_again`: whether anything may be made again.
-  Decisions(const Graph& graph, const std::vector<FeatureMap>& maps, const Measured& measured, Bytes slow_left,
+  Decisions(const graph::Graph& graph, const std::vector<FeatureMap>& maps, const Measured& measured, Bytes slow_left,
             bool makes_again)
       : graph_(graph),
         maps_(maps),
@@ -91,7 +92,7 @@ class Decisions {
     Seconds seconds = 0;
     for (std::size_t at = 0; at < chain.size(); ++at) {
       seconds += measured_[chain[at]].making;
-      for (const TensorId id : graph_.op(maps_[chain[at]].writer).inputs) {
+      for (const graph::TensorId id : graph_.op(maps_[chain[at]].writer).inputs) {
         const std::size_t map = again_[id];
         if (map != kNone && std::ranges::find(chain, map) == chain.end()) chain.push_back(map);
       }
@@ -141,13 +142,13 @@ class Decisions {
     }
   }
 
-  const Graph& graph_;
+  const graph::Graph& graph_;
   const std::vector<FeatureMap>& maps_;
   const std::vector<MeasuredMap>& measured_;  // by map
   SwapLanes lanes_;
   Bytes slow_left_;
   bool makes_again_;
-  IdVector<TensorId, std::size_t> again_;  // by tensor: the map that is made again
+  IdVector<graph::TensorId, std::size_t> again_;  // by tensor: the map that is made again
   std::vector<Decision> decisions_;
 };
 
@@ -155,7 +156,7 @@ constexpr std::size_t kStrides = 32;
 
 struct DecidedPlan {
   FeatureMapPlan decided;
-  Plan plan;
+  plan::Plan plan;
 };
 
 // With the first decisions, as many as it takes. More of them need not take less memory: what is made again for another
@@ -165,7 +166,7 @@ Result<DecidedPlan> plan_with_fewest(const PlanRequest& request, FeatureMapPlan 
   const auto plan_first = [&](std::size_t count) -> Result<DecidedPlan> {
     wanted.actions.assign(wanted.maps.size(), FeatureMapAction::kKeep);
     for (std::size_t i = 0; i < count; ++i) wanted.actions[decisions[i].map] = decisions[i].action;
-    SLUICE_ASSIGN(Plan plan, plan_actions(request, wanted));
+    SLUICE_ASSIGN(plan::Plan plan, plan_actions(request, wanted));
     return DecidedPlan{wanted, std::move(plan)};
   };
   const std::size_t stride = std::max<std::size_t>(1, decisions.size() / kStrides);
@@ -188,7 +189,7 @@ Result<DecidedPlan> plan_with_fewest(const PlanRequest& request, FeatureMapPlan 
 // As published; where what is made again takes too much memory, swapped alone; where slow memory is full, made again alone.
 Result<DecidedPlan> decide(const PlanRequest& request, const SlowTier& slow) {
   const FeatureMapPlan wanted{.planner = "capuchin",
-                              .maps = find_feature_maps(request.graph, analyze_liveness(request.graph))};
+                              .maps = find_feature_maps(request.graph, graph::analyze_liveness(request.graph))};
   const Measured measured = measure(request, slow, wanted.maps);
   const Bytes slow_room = request.budgets[static_cast<std::size_t>(slow.id)];
   const auto plan_with = [&](Bytes room, bool makes_again) {
@@ -215,10 +216,10 @@ const Settings& capuchin_settings() {
 Result<std::unique_ptr<PlanSearch>> start_capuchin(const PlanRequest& request) {
   SLUICE_ASSIGN(const std::vector<SlowTier> slow, find_slow_tiers("capuchin", request.machine));
   SLUICE_ASSIGN(DecidedPlan first, decide(request, slow.front()));
-  const CostModel costs(request.graph, request.profile, request.machine);
+  const profile::CostModel costs(request.graph, request.profile, request.machine);
   std::vector<Seconds> fetch_seconds;
   for (const FeatureMap& map : first.decided.maps) {
-    const Load load{map.tensor, stored_bytes(request.graph.tensor(map.tensor)), Encoding::kNone};
+    const profile::Load load{map.tensor, plan::stored_bytes(request.graph.tensor(map.tensor)), memory::Encoding::kNone};
     fetch_seconds.push_back(costs.transfer_seconds(slow.front().inward, load));
   }
   const int steps = request.draft ? 0 : config_of<CapuchinConfig>(request).corrections;
@@ -226,7 +227,7 @@ Result<std::unique_ptr<PlanSearch>> start_capuchin(const PlanRequest& request) {
       request, std::move(first.decided), std::move(fetch_seconds), std::move(first.plan), steps));
 }
 
-Result<Plan> plan_capuchin(const PlanRequest& request) {
+Result<plan::Plan> plan_capuchin(const PlanRequest& request) {
   SLUICE_ASSIGN(const std::unique_ptr<PlanSearch> search, start_capuchin(request));
   return settle_in_simulation(*search, request);
 }
@@ -243,4 +244,4 @@ PlannerEntry capuchin_planner() {
           .settings = capuchin_settings()};
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -6,15 +6,15 @@
 #include "sluice/planners/rescheduled_request.hpp"
 #include "sluice/planners/schedule/making_again.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 namespace {
 
-std::vector<OpIndex> ops_without_repetitions(const PlanRequest& request) {
+std::vector<graph::OpIndex> ops_without_repetitions(const PlanRequest& request) {
   std::vector<bool> left_out(request.graph.ops().size(), false);
-  for (const Repetition& each : repetitions(request.graph)) left_out[as_index(each.op)] = true;
-  std::vector<OpIndex> schedule;
-  for (OpIndex op = 0; op < request.graph.op_count(); ++op) {
+  for (const graph::Repetition& each : graph::repetitions(request.graph)) left_out[as_index(each.op)] = true;
+  std::vector<graph::OpIndex> schedule;
+  for (graph::OpIndex op = 0; op < request.graph.op_count(); ++op) {
     if (!left_out[as_index(op)]) schedule.push_back(op);
   }
   return schedule;
@@ -22,9 +22,10 @@ std::vector<OpIndex> ops_without_repetitions(const PlanRequest& request) {
 
 }  // namespace
 
-Result<Plan> plan_without_repetitions(const PlanRequest& request, Result<Plan> (*plan)(const PlanRequest&)) {
+Result<plan::Plan> plan_without_repetitions(const PlanRequest& request,
+                                            Result<plan::Plan> (*plan)(const PlanRequest&)) {
   const RescheduledRequest step(request, ops_without_repetitions(request));
-  SLUICE_ASSIGN(Plan made, plan(step.request()));
+  SLUICE_ASSIGN(plan::Plan made, plan(step.request()));
   return step.for_given_graph(std::move(made));
 }
 
@@ -34,17 +35,17 @@ Result<std::unique_ptr<PlanSearch>> search_without_repetitions(const PlanRequest
   return std::unique_ptr<PlanSearch>(std::make_unique<RescheduledSearch>(std::move(step), std::move(search)));
 }
 
-std::vector<FeatureMap> find_feature_maps(const Graph& graph, const Liveness& liveness) {
-  const auto turn =
-      static_cast<OpIndex>(std::ranges::find_if(graph.ops(), [](const Op& op) { return op.phase != Phase::kForward; }) -
-                           graph.ops().begin());
+std::vector<FeatureMap> find_feature_maps(const graph::Graph& graph, const graph::Liveness& liveness) {
+  const auto turn = static_cast<graph::OpIndex>(
+      std::ranges::find_if(graph.ops(), [](const graph::Op& op) { return op.phase != graph::Phase::kForward; }) -
+      graph.ops().begin());
   std::vector<FeatureMap> maps;
-  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
-    const std::vector<Use>& uses = liveness.uses[id];
-    const Role role = graph.tensor(id).role;
-    const auto behind = std::ranges::find_if(uses, [&](const Use& use) { return use.op >= turn; });
+  for (graph::TensorId id = 0; id < graph.tensor_count(); ++id) {
+    const std::vector<graph::Use>& uses = liveness.uses[id];
+    const graph::Role role = graph.tensor(id).role;
+    const auto behind = std::ranges::find_if(uses, [&](const graph::Use& use) { return use.op >= turn; });
     if (behind == uses.begin() || behind == uses.end() || !behind->reads) continue;
-    if (is_persistent(role) || role == Role::kOutput) continue;
+    if (graph::is_persistent(role) || role == graph::Role::kOutput) continue;
     FeatureMap map{.tensor = id, .last_forward_use = (behind - 1)->op, .first_backward_use = behind->op};
     for (auto use = uses.begin(); use != behind; ++use) map.writer = use->writes ? use->op : map.writer;
     map.can_be_made_again = can_be_made_again(graph, {map.writer, id});
@@ -54,4 +55,4 @@ std::vector<FeatureMap> find_feature_maps(const Graph& graph, const Liveness& li
   return maps;
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

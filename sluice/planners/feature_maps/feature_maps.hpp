@@ -14,25 +14,25 @@
 #include "sluice/graph/liveness.hpp"
 #include "sluice/planners/planner.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 // Plans the step without what its graph makes again by itself, which is for these planners to decide.
-Result<Plan> plan_without_repetitions(const PlanRequest& request, Result<Plan> (*plan)(const PlanRequest&));
+Result<plan::Plan> plan_without_repetitions(const PlanRequest& request, Result<plan::Plan> (*plan)(const PlanRequest&));
 
 // The same for a search, of plans for the request's graph.
 using StartSearch = Result<std::unique_ptr<PlanSearch>> (*)(const PlanRequest&);
 Result<std::unique_ptr<PlanSearch>> search_without_repetitions(const PlanRequest& request, StartSearch start);
 
 struct FeatureMap {
-  TensorId tensor = 0;
-  OpIndex writer = 0;              // of the value that the backward pass reads
-  OpIndex last_forward_use = 0;    // a writer's is the writer
-  OpIndex first_backward_use = 0;  // it reads
+  graph::TensorId tensor = 0;
+  graph::OpIndex writer = 0;              // of the value that the backward pass reads
+  graph::OpIndex last_forward_use = 0;    // a writer's is the writer
+  graph::OpIndex first_backward_use = 0;  // it reads
   bool can_be_made_again = false;
 };
 
 // What the forward pass writes and the backward pass reads, by writer.
-std::vector<FeatureMap> find_feature_maps(const Graph& graph, const Liveness& liveness);
+std::vector<FeatureMap> find_feature_maps(const graph::Graph& graph, const graph::Liveness& liveness);
 
 enum class FeatureMapAction { kKeep, kSwap, kRecompute };
 
@@ -57,6 +57,6 @@ struct FeatureMapPlan {
 
 // kInfeasible or kNoneFound where that does not pack into the budgets, kUnsupported where a map is to be made again that
 // nothing can make again, kBadInput where a map is to be swapped and there is no slow tier.
-Result<Plan> plan_actions(const PlanRequest& request, const FeatureMapPlan& wanted);
+Result<plan::Plan> plan_actions(const PlanRequest& request, const FeatureMapPlan& wanted);
 
-}  // namespace sluice
+}  // namespace sluice::planners

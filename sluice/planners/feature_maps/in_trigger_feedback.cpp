@@ -7,7 +7,7 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/base/check.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 constexpr double kEarlier = 0.05;     // of the copy's time: the paper's
@@ -18,7 +18,7 @@ constexpr Seconds kNoticed = 1e-5;    // what an op waits, to have waited
 }  // namespace
 
 InTriggerFeedback::InTriggerFeedback(const PlanRequest& request, FeatureMapPlan decided,
-                                     std::vector<Seconds> fetch_seconds, Plan first, int most_steps)
+                                     std::vector<Seconds> fetch_seconds, plan::Plan first, int most_steps)
     : request_(request),
       decided_(std::move(decided)),
       fetch_seconds_(std::move(fetch_seconds)),
@@ -47,8 +47,8 @@ void InTriggerFeedback::observe(const StepObservation& observation) {
 
 std::vector<std::size_t> InTriggerFeedback::late_maps(const std::vector<Seconds>& stalls) const {
   std::vector<std::size_t> late;
-  for (const Migration& each : next_.migrations) {
-    if (next_.residencies[static_cast<std::size_t>(each.to)].tier != kFastTier) continue;
+  for (const plan::Migration& each : next_.migrations) {
+    if (next_.residencies[static_cast<std::size_t>(each.to)].tier != memory::kFastTier) continue;
     if (each.needed_by >= std::ssize(stalls) || stalls[as_index(each.needed_by)] <= kNoticed) continue;
     const auto map = std::ranges::find(decided_.maps, each.tensor, &FeatureMap::tensor);
     late.push_back(static_cast<std::size_t>(map - decided_.maps.begin()));
@@ -60,7 +60,7 @@ std::vector<std::size_t> InTriggerFeedback::late_maps(const std::vector<Seconds>
 bool InTriggerFeedback::move_triggers(const std::vector<std::size_t>& late) {
   for (int times = 0; times < kMostEarlier; ++times) {
     for (const std::size_t map : late) decided_.ahead[map] += kEarlier * fetch_seconds_[map];
-    Result<Plan> plan = plan_actions(request_, decided_);
+    Result<plan::Plan> plan = plan_actions(request_, decided_);
     if (!plan.ok()) return false;
     if (plan->migrations == next_.migrations) continue;
     ++corrections_;
@@ -71,7 +71,7 @@ bool InTriggerFeedback::move_triggers(const std::vector<std::size_t>& late) {
   return false;
 }
 
-void InTriggerFeedback::describe(Plan& plan) const {
+void InTriggerFeedback::describe(plan::Plan& plan) const {
   const auto count = [](auto number) { return fmt::format("{}", number); };
   const auto moved = std::ranges::count_if(decided_.ahead, [](Seconds ahead) { return ahead > 0; });
   plan.planner_config = {{"swapped", count(std::ranges::count(decided_.actions, FeatureMapAction::kSwap))},
@@ -87,4 +87,4 @@ SearchReport InTriggerFeedback::report() const {
                                  first_seconds_ * 1e3, best_seconds_ * 1e3)};
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

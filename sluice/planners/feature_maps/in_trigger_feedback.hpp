@@ -17,34 +17,34 @@
 #include "sluice/planners/feature_maps/feature_maps.hpp"
 #include "sluice/planners/plan_search.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 class InTriggerFeedback final : public PlanSearch {
  public:
   // `first`: the plan of `decided`. `fetch_seconds`: of each map's copy in. What `request` refers to must outlive this
   // object. At most `most_steps` are observed.
-  InTriggerFeedback(const PlanRequest& request, FeatureMapPlan decided, std::vector<Seconds> fetch_seconds, Plan first,
-                    int most_steps);
+  InTriggerFeedback(const PlanRequest& request, FeatureMapPlan decided, std::vector<Seconds> fetch_seconds,
+                    plan::Plan first, int most_steps);
 
-  const Plan& plan() const override { return done_ ? best_ : next_; }
+  const plan::Plan& plan() const override { return done_ ? best_ : next_; }
   bool done() const override { return done_; }
   void observe(const StepObservation& observation) override;
-  const Plan& best() const override { return best_; }
+  const plan::Plan& best() const override { return best_; }
   SearchReport report() const override;
 
  private:
   std::vector<std::size_t> late_maps(const std::vector<Seconds>& stalls) const;  // stalls: by op of next_
   bool move_triggers(const std::vector<std::size_t>& late);
-  void describe(Plan& plan) const;
+  void describe(plan::Plan& plan) const;
 
   const PlanRequest request_;
   FeatureMapPlan decided_;
   std::vector<Seconds> fetch_seconds_;  // by map
-  Plan next_, best_;
+  plan::Plan next_, best_;
   int most_steps_;
   int steps_ = 0, corrections_ = 0, since_better_ = 0;
   Seconds first_seconds_ = 0, best_seconds_ = 0;
   bool done_ = false;
 };
 
-}  // namespace sluice
+}  // namespace sluice::planners

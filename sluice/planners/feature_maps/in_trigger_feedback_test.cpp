@@ -9,7 +9,7 @@
 #include "sluice/planners/registry/problem_for_tests.hpp"
 #include "sluice/planners/schedule/step_for_tests.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 constexpr Seconds kOpTime = 1e-3;  // of each op; a map of 1 MiB takes 1.05 ms each way
@@ -17,9 +17,10 @@ constexpr Seconds kOpTime = 1e-3;  // of each op; a map of 1 MiB takes 1.05 ms e
 // One map, unused from op 1 to op 8, an op a layer. Its copy back takes a bit longer than the layer before its reader.
 struct OneSwap {
   OneSwap() : graph(testing::step_of_uses({"wr.......r", "..wrwrwrwr"}, kMiB)) {
-    for (OpIndex op = 0; op < graph.op_count(); ++op) graph.op(op).phase = op < 5 ? Phase::kForward : Phase::kBackward;
+    for (graph::OpIndex op = 0; op < graph.op_count(); ++op)
+      graph.op(op).phase = op < 5 ? graph::Phase::kForward : graph::Phase::kBackward;
     profile.op_seconds.assign(graph.ops().size(), kOpTime);
-    decided.maps = find_feature_maps(graph, analyze_liveness(graph));
+    decided.maps = find_feature_maps(graph, graph::analyze_liveness(graph));
     for (const FeatureMap& map : decided.maps) {
       decided.actions.push_back(map.tensor == 0 ? FeatureMapAction::kSwap : FeatureMapAction::kKeep);
     }
@@ -32,20 +33,21 @@ struct OneSwap {
   }
 
   static constexpr Seconds kCopyTime = static_cast<Seconds>(kMiB) / 1e9;
-  Graph graph;
-  Profile profile;
-  Machine machine = testing::machine_with(TierKind::kFile, false);
+  graph::Graph graph;
+  profile::Profile profile;
+  memory::Machine machine = testing::machine_with(memory::TierKind::kFile, false);
   FeatureMapPlan decided{.planner = "test"};
 };
 
-const Migration& fetch_of(const Plan& plan) {
-  const auto found = std::ranges::find_if(
-      plan.migrations, [&](const Migration& each) { return plan.residencies[each.to].tier == kFastTier; });
+const plan::Migration& fetch_of(const plan::Plan& plan) {
+  const auto found = std::ranges::find_if(plan.migrations, [&](const plan::Migration& each) {
+    return plan.residencies[each.to].tier == memory::kFastTier;
+  });
   EXPECT_NE(found, plan.migrations.end());
   return *found;
 }
 
-StepObservation waited(const PlanRequest& request, OpIndex op, Seconds seconds) {
+StepObservation waited(const PlanRequest& request, graph::OpIndex op, Seconds seconds) {
   StepObservation step{.seconds = seconds, .stalls = std::vector<Seconds>(request.graph.ops().size(), 0)};
   step.stalls[as_index(op)] = 1e-4;
   return step;
@@ -100,8 +102,8 @@ TEST(Capuchin, CorrectionsMakeStepsFasterAndNeverSlower) {
     const PlanningProblem problem(merged_model(model, 2, model == std::string("resnet20") ? 32 : 96), "file", link);
     for (const double share : {0.75, 0.9}) {
       SCOPED_TRACE(std::string(model) + ", " + std::to_string(share) + ", " + std::to_string(link));
-      const Result<Plan> plan = make_plan("capuchin", problem.request(share));
-      const Result<Plan> without = make_plan("capuchin:corrections=0", problem.request(share));
+      const Result<plan::Plan> plan = make_plan("capuchin", problem.request(share));
+      const Result<plan::Plan> without = make_plan("capuchin:corrections=0", problem.request(share));
       ASSERT_EQ(plan.ok(), without.ok());
       if (!plan.ok()) continue;
       EXPECT_LE(plan->predicted_step_seconds, without->predicted_step_seconds);
@@ -124,4 +126,4 @@ TEST(Capuchin, ItsSearchProposesPlansForTheGivenGraph) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::planners

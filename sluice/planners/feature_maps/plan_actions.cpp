@@ -5,7 +5,7 @@
 #include "sluice/planners/schedule/making_again.hpp"
 #include "sluice/planners/schedule/pack.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 std::vector<SwappedTensor> swapped_tensors(const FeatureMapPlan& wanted) {
@@ -17,9 +17,9 @@ std::vector<SwappedTensor> swapped_tensors(const FeatureMapPlan& wanted) {
   return tensors;
 }
 
-Result<std::vector<OpIndex>> schedule_with_actions(const Graph& graph, const FeatureMapPlan& wanted) {
+Result<std::vector<graph::OpIndex>> schedule_with_actions(const graph::Graph& graph, const FeatureMapPlan& wanted) {
   // What the backward pass does not read is forgotten as well: it would have to wait there for what is made again of it.
-  IdVector<TensorId, bool> forgotten(graph.tensors().size(), true);
+  IdVector<graph::TensorId, bool> forgotten(graph.tensors().size(), true);
   for (std::size_t i = 0; i < wanted.maps.size(); ++i) {
     forgotten[wanted.maps[i].tensor] = wanted.actions[i] == FeatureMapAction::kRecompute;
   }
@@ -27,30 +27,30 @@ Result<std::vector<OpIndex>> schedule_with_actions(const Graph& graph, const Fea
   return schedule_making_again(graph, forgetting, wanted.planner);
 }
 
-PlanBuilder build(const PlanRequest& step, const Liveness& liveness, TierId slow,
-                  const std::vector<SwappedTensor>& swapped, const std::vector<TensorSchedule>& schedules) {
-  PlanBuilder builder(step.graph, step.machine);
-  IdVector<TensorId, bool> added(step.graph.tensors().size(), false);
+plan::PlanBuilder build(const PlanRequest& step, const graph::Liveness& liveness, memory::TierId slow,
+                        const std::vector<SwappedTensor>& swapped, const std::vector<TensorSchedule>& schedules) {
+  plan::PlanBuilder builder(step.graph, step.machine);
+  IdVector<graph::TensorId, bool> added(step.graph.tensors().size(), false);
   for (std::size_t i = 0; i < swapped.size(); ++i) {
     add_tensor_schedule(builder, step.graph, liveness, swapped[i].id, slow, schedules[i]);
     added[swapped[i].id] = true;
   }
-  for (TensorId id = 0; id < step.graph.tensor_count(); ++id) {
+  for (graph::TensorId id = 0; id < step.graph.tensor_count(); ++id) {
     if (added[id]) continue;
-    add_tensor_schedule(builder, step.graph, liveness, id, kFastTier,
-                        always_fast(liveness, id, is_persistent(step.graph.tensor(id).role)));
+    add_tensor_schedule(builder, step.graph, liveness, id, memory::kFastTier,
+                        always_fast(liveness, id, graph::is_persistent(step.graph.tensor(id).role)));
   }
   return builder;
 }
 
-Result<Plan> packed_plan(const PlanRequest& step, const FeatureMapPlan& wanted) {
-  const Liveness liveness = analyze_liveness(step.graph);
+Result<plan::Plan> packed_plan(const PlanRequest& step, const FeatureMapPlan& wanted) {
+  const graph::Liveness liveness = graph::analyze_liveness(step.graph);
   const std::vector<SwappedTensor> swapped = swapped_tensors(wanted);
-  if (swapped.empty()) return build(step, liveness, kFastTier, {}, {}).finish(step.budgets);
+  if (swapped.empty()) return build(step, liveness, memory::kFastTier, {}, {}).finish(step.budgets);
   SLUICE_ASSIGN(const std::vector<SlowTier> slow, find_slow_tiers(wanted.planner, step.machine));
   const SwapSchedules swaps(step, liveness, slow.front(), swapped, wanted.pace);
-  const auto within = [&](const std::vector<Bytes>& capacities) -> std::optional<PlanBuilder> {
-    const auto schedules = swaps.within(capacities[kFastTier]);
+  const auto within = [&](const std::vector<Bytes>& capacities) -> std::optional<plan::PlanBuilder> {
+    const auto schedules = swaps.within(capacities[memory::kFastTier]);
     if (!schedules) return std::nullopt;
     return build(step, liveness, slow.front().id, swapped, *schedules);
   };
@@ -60,16 +60,16 @@ Result<Plan> packed_plan(const PlanRequest& step, const FeatureMapPlan& wanted) 
 
 }  // namespace
 
-Result<Plan> plan_actions(const PlanRequest& request, const FeatureMapPlan& wanted) {
-  SLUICE_ASSIGN(std::vector<OpIndex> schedule, schedule_with_actions(request.graph, wanted));
+Result<plan::Plan> plan_actions(const PlanRequest& request, const FeatureMapPlan& wanted) {
+  SLUICE_ASSIGN(std::vector<graph::OpIndex> schedule, schedule_with_actions(request.graph, wanted));
   const RescheduledRequest step(request, std::move(schedule));
-  Result<Plan> plan = packed_plan(step.request(), wanted);
+  Result<plan::Plan> plan = packed_plan(step.request(), wanted);
   if (plan.ok()) return step.for_given_graph(std::move(plan).value());
   if (!wants_more_room(plan.error().code)) return plan;
   return Error{plan.error().code,
                fmt::format("{}: what it keeps of {} does not fit into {} of fast memory. Raise --fast, or name another "
                            "planner",
-                           wanted.planner, request.graph.name, format_bytes(request.budgets[kFastTier]))};
+                           wanted.planner, request.graph.name, format_bytes(request.budgets[memory::kFastTier]))};
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -9,22 +9,23 @@
 
 #include "sluice/planners/feature_maps/feature_maps.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
-constexpr std::array kCheapKinds{OpKind::kMaxPool,   OpKind::kAvgPool,        OpKind::kRelu, OpKind::kUnary,
-                                 OpKind::kBatchNorm, OpKind::kBatchNormApply, OpKind::kAdd};
+constexpr std::array kCheapKinds{graph::OpKind::kMaxPool, graph::OpKind::kAvgPool,   graph::OpKind::kRelu,
+                                 graph::OpKind::kUnary,   graph::OpKind::kBatchNorm, graph::OpKind::kBatchNormApply,
+                                 graph::OpKind::kAdd};
 
-FeatureMapAction action_by_type(const Graph& graph, const FeatureMap& map) {
-  const OpKind kind = graph.op(map.writer).kind;
-  if (kind == OpKind::kConv2d) return FeatureMapAction::kSwap;
+FeatureMapAction action_by_type(const graph::Graph& graph, const FeatureMap& map) {
+  const graph::OpKind kind = graph.op(map.writer).kind;
+  if (kind == graph::OpKind::kConv2d) return FeatureMapAction::kSwap;
   const bool cheap = std::ranges::find(kCheapKinds, kind) != kCheapKinds.end();
   return cheap && map.can_be_made_again ? FeatureMapAction::kRecompute : FeatureMapAction::kKeep;
 }
 
-Result<Plan> plan_superneurons(const PlanRequest& request) {
+Result<plan::Plan> plan_superneurons(const PlanRequest& request) {
   FeatureMapPlan wanted{.planner = "superneurons",
-                        .maps = find_feature_maps(request.graph, analyze_liveness(request.graph))};
+                        .maps = find_feature_maps(request.graph, graph::analyze_liveness(request.graph))};
   for (const FeatureMap& map : wanted.maps) wanted.actions.push_back(action_by_type(request.graph, map));
   return plan_actions(request, wanted);
 }
@@ -39,4 +40,4 @@ PlannerEntry superneurons_planner() {
           .keeps_short_lived_fast = true};
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

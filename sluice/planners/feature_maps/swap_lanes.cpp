@@ -6,14 +6,14 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/plan/rooms.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 SwapLanes::SwapLanes(const PlanRequest& request, const std::vector<FeatureMap>& maps, const SlowTier& slow,
                      const std::vector<Seconds>& begins)
     : by_leaving_(maps.size()), by_needed_(maps.size()), swapped_(maps.size(), 0), gone_(maps.size(), 0) {
-  const CostModel costs(request.graph, request.profile, request.machine);
+  const profile::CostModel costs(request.graph, request.profile, request.machine);
   for (const FeatureMap& map : maps) {
-    const Load load{map.tensor, stored_bytes(request.graph.tensor(map.tensor)), Encoding::kNone};
+    const profile::Load load{map.tensor, plan::stored_bytes(request.graph.tensor(map.tensor)), memory::Encoding::kNone};
     swaps_.push_back({.leaves = begins[as_index(map.last_forward_use) + 1],
                       .needed = begins[as_index(map.first_backward_use)],
                       .out = costs.transfer_seconds(slow.outward, load),
@@ -41,4 +41,4 @@ Seconds SwapLanes::waits(std::size_t further) const {
   return waited;
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -10,7 +10,7 @@
 #include "sluice/planners/schedule/slow_tier.hpp"
 #include "sluice/profile/cost_model.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 class SwapLanes {
  public:
@@ -38,4 +38,4 @@ class SwapLanes {
   mutable std::vector<Seconds> gone_;                // by map
 };
 
-}  // namespace sluice
+}  // namespace sluice::planners

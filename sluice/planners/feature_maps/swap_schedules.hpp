@@ -18,17 +18,17 @@
 #include "sluice/planners/schedule/tensor_schedule.hpp"
 #include "sluice/profile/cost_model.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 struct SwappedTensor {
-  TensorId id = 0;
+  graph::TensorId id = 0;
   Seconds ahead = 0;  // of the beginning of the layer before its reader's, by the clock
 };
 
 class SwapSchedules {
  public:
   // `step`: its ops run as often as they are to. Both must outlive this object.
-  SwapSchedules(const PlanRequest& step, const Liveness& liveness, const SlowTier& slow,
+  SwapSchedules(const PlanRequest& step, const graph::Liveness& liveness, const SlowTier& slow,
                 const std::vector<SwappedTensor>& tensors, SwapPace pace);
 
   // By tensor; one that would be back before it is gone stays. Nothing where the ops' operands, with what is kept, do
@@ -40,21 +40,21 @@ class SwapSchedules {
     std::size_t index = 0;  // of the tensor
     Bytes bytes = 0;
     FastPiece leaves, comes;
-    OpIndex earliest = 0;  // that it may come back
+    graph::OpIndex earliest = 0;  // that it may come back
   };
 
   void find_swaps(const std::vector<SwappedTensor>& tensors);
   Swap swap_of(const SwappedTensor& tensor);
-  OpIndex in_trigger(OpIndex layer_before, Seconds ahead) const;
-  OpIndex end_by_clock(TensorId id, OpIndex last);
+  graph::OpIndex in_trigger(graph::OpIndex layer_before, Seconds ahead) const;
+  graph::OpIndex end_by_clock(graph::TensorId id, graph::OpIndex last);
   void add_loads(const std::vector<SwappedTensor>& tensors);
 
-  const Graph& graph_;
-  const Liveness& liveness_;
-  CostModel costs_;
+  const graph::Graph& graph_;
+  const graph::Liveness& liveness_;
+  profile::CostModel costs_;
   SlowTier slow_;
   SwapPace pace_;
-  OpIndex turn_;                      // the first op that is none of the forward pass
+  graph::OpIndex turn_;               // the first op that is none of the forward pass
   std::vector<Seconds> ends_;         // by op: when it ends, if nothing waits
   Seconds out_until_ = 0;             // when the way out is free
   std::vector<Swap> swaps_;           // in the order in which they leave
@@ -62,4 +62,4 @@ class SwapSchedules {
   std::vector<Bytes> kept_;           // by op: of all that does not move
 };
 
-}  // namespace sluice
+}  // namespace sluice::planners

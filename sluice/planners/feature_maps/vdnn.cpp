@@ -10,7 +10,7 @@
 
 #include "sluice/planners/feature_maps/feature_maps.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 struct VdnnConfig {
@@ -24,16 +24,16 @@ const Settings& vdnn_settings() {
   return all;
 }
 
-bool is_input_of_convolution(const Graph& graph, const FeatureMap& map) {
-  return std::ranges::any_of(graph.ops(), [&](const Op& op) {
-    return op.kind == OpKind::kConv2d && op.phase == Phase::kForward && op.inputs.front() == map.tensor;
+bool is_input_of_convolution(const graph::Graph& graph, const FeatureMap& map) {
+  return std::ranges::any_of(graph.ops(), [&](const graph::Op& op) {
+    return op.kind == graph::OpKind::kConv2d && op.phase == graph::Phase::kForward && op.inputs.front() == map.tensor;
   });
 }
 
-Result<Plan> plan_vdnn(const PlanRequest& request) {
+Result<plan::Plan> plan_vdnn(const PlanRequest& request) {
   const bool all = config_of<VdnnConfig>(request).all;
   FeatureMapPlan wanted{.planner = "vdnn",
-                        .maps = find_feature_maps(request.graph, analyze_liveness(request.graph)),
+                        .maps = find_feature_maps(request.graph, graph::analyze_liveness(request.graph)),
                         .pace = SwapPace::kByLayer};
   for (const FeatureMap& map : wanted.maps) {
     const bool swaps = all || is_input_of_convolution(request.graph, map);
@@ -53,4 +53,4 @@ PlannerEntry vdnn_planner() {
           .settings = vdnn_settings()};
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -8,7 +8,7 @@
 #include "sluice/plan/rooms.hpp"
 #include "sluice/planners/schedule/making_again.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 bool PolicyCost::operator<(const PolicyCost& other) const {
   if (feasible != other.feasible) return feasible;
@@ -18,10 +18,10 @@ bool PolicyCost::operator<(const PolicyCost& other) const {
 PolicyEvaluator::PolicyEvaluator(const PlanRequest& request, const std::vector<FeatureMap>& maps, const SlowTier& slow,
                                  Bytes capacity, Bytes slow_capacity)
     : costs_(request.graph, request.profile, request.machine), capacity_(capacity), slow_capacity_(slow_capacity) {
-  const Liveness liveness = analyze_liveness(request.graph);
+  const graph::Liveness liveness = graph::analyze_liveness(request.graph);
   for (const FeatureMap& map : maps) {
-    const Bytes bytes = stored_bytes(request.graph.tensor(map.tensor));
-    const Load load{map.tensor, bytes, Encoding::kNone};
+    const Bytes bytes = plan::stored_bytes(request.graph.tensor(map.tensor));
+    const profile::Load load{map.tensor, bytes, memory::Encoding::kNone};
     maps_.push_back({.bytes = bytes,
                      .out = costs_.transfer_seconds(slow.outward, load),
                      .in = costs_.transfer_seconds(slow.inward, load)});
@@ -33,52 +33,55 @@ PolicyEvaluator::PolicyEvaluator(const PlanRequest& request, const std::vector<F
 }
 
 void PolicyEvaluator::find_stages(const PlanRequest& request, const std::vector<FeatureMap>& maps,
-                                  const Liveness& liveness) {
-  for (OpIndex op = 0; op < request.graph.op_count(); ++op) stages_.push_back({.seconds = costs_.op_seconds(op)});
+                                  const graph::Liveness& liveness) {
+  for (graph::OpIndex op = 0; op < request.graph.op_count(); ++op)
+    stages_.push_back({.seconds = costs_.op_seconds(op)});
   for (std::size_t i = 0; i < maps.size(); ++i) {
     stages_[as_index(liveness.ranges[maps[i].tensor].begin)].made.push_back(i);
     stages_[as_index(maps[i].last_forward_use)].read_last.push_back(i);
     stages_[as_index(maps[i].first_backward_use)].read_first.push_back(i);
     maps_[i].read_first = as_index(maps[i].first_backward_use);
     stages_[as_index(liveness.ranges[maps[i].tensor].end - 1)].dies.push_back(i);
-    const LayerSpan& before = liveness.spans[liveness.span_of_op[maps[i].first_backward_use] - 1];
+    const graph::LayerSpan& before = liveness.spans[liveness.span_of_op[maps[i].first_backward_use] - 1];
     stages_[as_index(std::max(before.ops.begin, maps[i].last_forward_use + 1))].comes.push_back(i);
   }
 }
 
-void PolicyEvaluator::find_others(const Graph& graph, const std::vector<FeatureMap>& maps, const Liveness& liveness) {
+void PolicyEvaluator::find_others(const graph::Graph& graph, const std::vector<FeatureMap>& maps,
+                                  const graph::Liveness& liveness) {
   std::vector<Bytes> bytes;
-  for (const Tensor& tensor : graph.tensors()) bytes.push_back(room_for(tensor, kFastTier, false).bytes);
+  for (const graph::Tensor& tensor : graph.tensors())
+    bytes.push_back(plan::room_for(tensor, memory::kFastTier, false).bytes);
   for (const FeatureMap& map : maps) bytes[as_index(map.tensor)] = 0;
-  const std::vector<Bytes> live = live_bytes(liveness, bytes);
+  const std::vector<Bytes> live = graph::live_bytes(liveness, bytes);
   for (std::size_t op = 0; op < stages_.size(); ++op) stages_[op].others = stages_[op].across = live[op];
-  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
-    const Interval<OpIndex> range = liveness.ranges[id];
-    if (!range.empty() && !is_persistent(graph.tensor(id).role)) {
+  for (graph::TensorId id = 0; id < graph.tensor_count(); ++id) {
+    const Interval<graph::OpIndex> range = liveness.ranges[id];
+    if (!range.empty() && !graph::is_persistent(graph.tensor(id).role)) {
       stages_[as_index(range.begin)].across -= bytes[as_index(id)];
     }
   }
 }
 
 void PolicyEvaluator::find_making(const PlanRequest& request, const std::vector<FeatureMap>& maps) {
-  const Graph& graph = request.graph;
+  const graph::Graph& graph = request.graph;
   const std::vector<std::vector<OpValue>> reads = values_read(graph);
   const std::size_t none = maps.size();
   std::vector<std::size_t> map_of(graph.tensors().size(), none);  // by tensor
   for (std::size_t i = 0; i < maps.size(); ++i) map_of[as_index(maps[i].tensor)] = i;
   for (std::size_t i = 0; i < maps.size(); ++i) {
-    std::vector<OpIndex> makers{maps[i].writer};
+    std::vector<graph::OpIndex> makers{maps[i].writer};
     for (std::size_t at = 0; at < makers.size(); ++at) {
       maps_[i].again += costs_.op_seconds(makers[at]);
       Bytes beside = 0;
-      for (const TensorId id : distinct_operands(graph.op(makers[at]))) {
-        const Role role = graph.tensor(id).role;  // of inputs: they live, or are held
-        const bool counts = map_of[as_index(id)] == none && !is_persistent(role) && role != Role::kInput;
-        beside += counts ? room_for(graph.tensor(id), kFastTier, false).bytes : 0;
+      for (const graph::TensorId id : graph::distinct_operands(graph.op(makers[at]))) {
+        const graph::Role role = graph.tensor(id).role;  // of inputs: they live, or are held
+        const bool counts = map_of[as_index(id)] == none && !graph::is_persistent(role) && role != graph::Role::kInput;
+        beside += counts ? plan::room_for(graph.tensor(id), memory::kFastTier, false).bytes : 0;
       }
       maps_[i].beside = std::max(maps_[i].beside, beside);
       for (const OpValue& value : reads[as_index(makers[at])]) {
-        if (value.writer < 0 || graph.op(value.writer).phase != Phase::kForward) continue;
+        if (value.writer < 0 || graph.op(value.writer).phase != graph::Phase::kForward) continue;
         const std::size_t from = map_of[as_index(value.tensor)];
         if (from != none && from != i && maps[from].writer == value.writer) {
           if (std::ranges::find(maps_[i].from, from) == maps_[i].from.end()) maps_[i].from.push_back(from);
@@ -91,18 +94,18 @@ void PolicyEvaluator::find_making(const PlanRequest& request, const std::vector<
 }
 
 // What a map is made of again must be there: what the step is given cannot be made again, so it stays.
-void PolicyEvaluator::find_held_inputs(const Graph& graph, const std::vector<FeatureMap>& maps,
-                                       const Liveness& liveness) {
-  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
-    const Interval<OpIndex> life = liveness.ranges[id];
-    const bool given = graph.tensor(id).role == Role::kInput && !life.empty();
+void PolicyEvaluator::find_held_inputs(const graph::Graph& graph, const std::vector<FeatureMap>& maps,
+                                       const graph::Liveness& liveness) {
+  for (graph::TensorId id = 0; id < graph.tensor_count(); ++id) {
+    const Interval<graph::OpIndex> life = liveness.ranges[id];
+    const bool given = graph.tensor(id).role == graph::Role::kInput && !life.empty();
     if (!given) continue;
     for (std::size_t i = 0; i < maps.size(); ++i) {
-      const std::vector<TensorId>& reads = graph.op(maps[i].writer).inputs;
+      const std::vector<graph::TensorId>& reads = graph.op(maps[i].writer).inputs;
       if (maps[i].first_backward_use < life.end || std::ranges::find(reads, id) == reads.end()) continue;
       maps_[i].held.push_back(inputs_.size());
     }
-    inputs_.push_back({room_for(graph.tensor(id), kFastTier, false).bytes, as_index(life.end)});
+    inputs_.push_back({plan::room_for(graph.tensor(id), memory::kFastTier, false).bytes, as_index(life.end)});
   }
 }
 
@@ -256,4 +259,4 @@ PolicyCost PolicyEvaluator::evaluate(const Policy& policy, Scratch& scratch) con
   return Run(*this, policy, scratch).run();
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

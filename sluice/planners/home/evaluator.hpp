@@ -23,7 +23,7 @@
 #include "sluice/planners/schedule/slow_tier.hpp"
 #include "sluice/profile/cost_model.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 using Policy = std::vector<FeatureMapAction>;  // by feature map
 
@@ -74,16 +74,17 @@ class PolicyEvaluator {
   };
   class Run;
 
-  void find_stages(const PlanRequest& request, const std::vector<FeatureMap>& maps, const Liveness& liveness);
-  void find_others(const Graph& graph, const std::vector<FeatureMap>& maps, const Liveness& liveness);
+  void find_stages(const PlanRequest& request, const std::vector<FeatureMap>& maps, const graph::Liveness& liveness);
+  void find_others(const graph::Graph& graph, const std::vector<FeatureMap>& maps, const graph::Liveness& liveness);
   void find_making(const PlanRequest& request, const std::vector<FeatureMap>& maps);
-  void find_held_inputs(const Graph& graph, const std::vector<FeatureMap>& maps, const Liveness& liveness);
+  void find_held_inputs(const graph::Graph& graph, const std::vector<FeatureMap>& maps,
+                        const graph::Liveness& liveness);
 
-  CostModel costs_;
+  profile::CostModel costs_;
   Bytes capacity_, slow_capacity_;
   std::vector<Stage> stages_;
   std::vector<Map> maps_;
   std::vector<Input> inputs_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -13,7 +13,7 @@
 #include "sluice/planners/interruption.hpp"
 #include "sluice/planners/schedule/slow_tier.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 constexpr int kMostSearches = 6;
@@ -51,7 +51,7 @@ SwarmOptions options_of(const PlanRequest& request) {
           .seed = config.seed};
 }
 
-void describe_in(Plan& plan, const SwarmResult& result, int searches) {
+void describe_in(plan::Plan& plan, const SwarmResult& result, int searches) {
   const auto seconds = [](Seconds each) { return fmt::format("{:.6f}", each); };
   const auto count = [&](FeatureMapAction action) {
     return fmt::format("{}", std::ranges::count(result.best, action));
@@ -68,14 +68,15 @@ void describe_in(Plan& plan, const SwarmResult& result, int searches) {
   if (result.stopped) note_interruption(plan, "the best policy until then");
 }
 
-Result<Plan> plan_home(const PlanRequest& request) {
+Result<plan::Plan> plan_home(const PlanRequest& request) {
   SLUICE_ASSIGN(const std::vector<SlowTier> slow, find_slow_tiers("home", request.machine));
-  FeatureMapPlan wanted{.planner = "home", .maps = find_feature_maps(request.graph, analyze_liveness(request.graph))};
+  FeatureMapPlan wanted{.planner = "home",
+                        .maps = find_feature_maps(request.graph, graph::analyze_liveness(request.graph))};
   wanted.actions.assign(wanted.maps.size(), FeatureMapAction::kKeep);
-  if (Result<Plan> kept = plan_actions(request, wanted); kept.ok() || wanted.maps.empty()) return kept;
-  Bytes capacity = request.budgets[kFastTier];
+  if (Result<plan::Plan> kept = plan_actions(request, wanted); kept.ok() || wanted.maps.empty()) return kept;
+  Bytes capacity = request.budgets[memory::kFastTier];
   Bytes slow_capacity = request.budgets[static_cast<std::size_t>(slow.front().id)];
-  Result<Plan> plan =
+  Result<plan::Plan> plan =
       Error{ErrorCode::kNoneFound,
             fmt::format(
                 "home: no policy fits {} into {} of fast memory, with {} of slow memory. Raise --fast, or name another "
@@ -120,4 +121,4 @@ PlannerEntry home_planner() {
       .settings = home_settings()};
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

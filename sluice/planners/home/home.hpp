@@ -3,8 +3,8 @@
 
 #include "sluice/planners/planner.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 PlannerEntry home_planner();
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -10,7 +10,7 @@
 #include "sluice/planners/registry/problem_for_tests.hpp"
 #include "sluice/planners/schedule/step_for_tests.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 using enum FeatureMapAction;
@@ -21,12 +21,12 @@ constexpr Seconds kOp = 1e-3;  // of each op; a map of 1 MiB takes 1.05 ms each 
 struct FourMaps {
   explicit FourMaps(const std::vector<std::string>& uses = {"wr....r.", ".wr..r..", "..wrr..."})
       : graph(testing::step_of_uses(uses, kMiB)) {
-    for (OpIndex op = 0; op < graph.op_count(); ++op) {
-      graph.op(op).phase = op < 4 ? Phase::kForward : Phase::kBackward;
+    for (graph::OpIndex op = 0; op < graph.op_count(); ++op) {
+      graph.op(op).phase = op < 4 ? graph::Phase::kForward : graph::Phase::kBackward;
       graph.op(op).attributes = {};
     }
     profile.op_seconds.assign(graph.ops().size(), kOp);
-    maps = find_feature_maps(graph, analyze_liveness(graph));
+    maps = find_feature_maps(graph, graph::analyze_liveness(graph));
   }
 
   PolicyCost cost(const Policy& policy, double capacity, Bytes slow = kGiB) {
@@ -37,9 +37,9 @@ struct FourMaps {
     return evaluator.evaluate(policy, scratch);
   }
 
-  Graph graph;
-  Profile profile;
-  Machine machine = testing::machine_with(TierKind::kFile, false);
+  graph::Graph graph;
+  profile::Profile profile;
+  memory::Machine machine = testing::machine_with(memory::TierKind::kFile, false);
   std::vector<FeatureMap> maps;
 };
 
@@ -86,7 +86,7 @@ TEST(HomeEvaluator, FetchesWhenReadWhereThereIsNoRoomAhead) {
 // The first tensor is the step's input, which only makes the second one.
 TEST(HomeEvaluator, AnInputStaysForWhatIsMadeOfItAgain) {
   FourMaps step({"wr......", ".w....r.", "..w..r.."});
-  step.graph.tensor(0).role = Role::kInput;
+  step.graph.tensor(0).role = graph::Role::kInput;
   ASSERT_EQ(step.maps.size(), 2U);
   EXPECT_TRUE(step.cost({kRecompute, kKeep}, 2).feasible);
   // Without the input, ops 2 to 5 would have room; op 1 reads it anyway, and op 6 makes something of it again.
@@ -119,10 +119,10 @@ TEST(HomeSwarm, FindsTheBestOfAllPoliciesOfASmallStep) {
 
 TEST(HomeSwarm, IsTheSameWhateverTheThreadsAndAnotherWithAnotherSeed) {
   const PlanningProblem problem(merged_model("resnet20", 8, 32), "file", 2e9);
-  const std::vector<FeatureMap> maps = find_feature_maps(problem.graph, analyze_liveness(problem.graph));
+  const std::vector<FeatureMap> maps = find_feature_maps(problem.graph, graph::analyze_liveness(problem.graph));
   const PlanRequest request = problem.request(0.6);
-  const PolicyEvaluator evaluator(request, maps, {.id = 1, .outward = 0, .inward = 1}, request.budgets[kFastTier],
-                                  request.budgets[1]);
+  const PolicyEvaluator evaluator(request, maps, {.id = 1, .outward = 0, .inward = 1},
+                                  request.budgets[memory::kFastTier], request.budgets[1]);
   const auto searched = [&](int threads, std::uint64_t seed) {
     return search_by_swarm(evaluator, maps, {.particles = 20, .iterations = 5, .threads = threads, .seed = seed}, {},
                            {});
@@ -143,7 +143,7 @@ TEST(Home, PlansWithinTheBudgetAndSaysHowItSearched) {
   const PlanningProblem problem(merged_model("resnet20", 8, 32), "file", 2e9);
   const auto plan = make_plan("home:particles=60:iterations=40", problem.request(0.6));
   ASSERT_TRUE(plan.ok()) << plan.error().message;
-  EXPECT_LE(plan->arena_bytes[kFastTier], plan->budgets[kFastTier]);
+  EXPECT_LE(plan->arena_bytes[memory::kFastTier], plan->budgets[memory::kFastTier]);
   std::vector<std::string> names;
   for (const auto& [name, value] : plan->planner_config) names.push_back(name);
   EXPECT_THAT(names,
@@ -174,4 +174,4 @@ TEST(Home, WhoStopsItGetsTheBestPolicySoFar) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::planners

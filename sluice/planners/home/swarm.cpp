@@ -7,7 +7,7 @@
 #include "sluice/base/random.hpp"
 #include "sluice/planners/schedule/on_threads.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 struct Particle {
@@ -152,4 +152,4 @@ SwarmResult search_by_swarm(const PolicyEvaluator& evaluator, const std::vector<
   return Swarm(evaluator, maps, options, stop).run(progress);
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

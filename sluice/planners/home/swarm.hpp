@@ -20,7 +20,7 @@
 #include "sluice/planners/home/evaluator.hpp"
 #include "sluice/planners/search_rounds.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 struct SwarmOptions {
   int particles = 500;
@@ -44,4 +44,4 @@ SwarmResult search_by_swarm(const PolicyEvaluator& evaluator, const std::vector<
                             const SwarmOptions& options, const std::function<bool()>& stop,
                             const std::function<void(double done, const PolicyCost& best)>& progress);
 
-}  // namespace sluice
+}  // namespace sluice::planners

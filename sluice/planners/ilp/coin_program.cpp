@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 double coin_bound(double bound) { return std::isinf(bound) ? std::copysign(COIN_DBL_MAX, bound) : bound; }
@@ -57,4 +57,4 @@ void solve_flows(OsiClpSolverInterface& solver) {
   solver.initialSolve();
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

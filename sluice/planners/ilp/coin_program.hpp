@@ -7,7 +7,7 @@
 
 #include "sluice/planners/ilp/integer_program.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 void load(const IntegerProgram& program, OsiClpSolverInterface& solver);
 
@@ -30,4 +30,4 @@ class StoppingHandler final : public ClpEventHandler {
 // flows.
 void solve_flows(OsiClpSolverInterface& solver);
 
-}  // namespace sluice
+}  // namespace sluice::planners

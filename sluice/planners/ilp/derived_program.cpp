@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace sluice {
+namespace sluice::planners {
 
 std::vector<int> maxima_of(std::span<const LoadSpan> spans, int op_count) {
   IdVector<int, bool> begins(static_cast<std::size_t>(op_count) + 1, false);
@@ -102,4 +102,4 @@ void DerivedProgram::derive(IdVector<int, double>& values) const {
   }
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -15,7 +15,7 @@
 #include "sluice/base/interval.hpp"
 #include "sluice/planners/ilp/integer_program.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 inline constexpr int kAlways = -1;  // instead of a column: the choice is fixed, to 1
 
@@ -98,4 +98,4 @@ std::vector<int> maxima_of(std::span<const LoadSpan> spans, int op_count);
 // By op: the sum of the spans with every column at 1, or of the constant ones only.
 IdVector<int, double> whole_load(std::span<const LoadSpan> spans, int op_count, bool constant_only = false);
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace sluice {
+namespace sluice::planners {
 
 double IntegerProgram::cost_of(const std::vector<double>& values) const {
   double cost = 0;
@@ -57,4 +57,4 @@ std::string describe(const IlpSolution& solution) {
   return "";
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -20,7 +20,7 @@
 #include "sluice/base/result.hpp"
 #include "sluice/base/units.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 inline constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
@@ -120,4 +120,4 @@ Status write_mps(const IntegerProgram& program, const std::string& path);
 // "optimal", "within 0.5 % of the optimum", "rounded relaxation, gap 1.2 %", "time limit, gap 0.8 %", "infeasible".
 std::string describe(const IlpSolution& solution);
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -10,7 +10,7 @@
 
 #include "sluice/base/random.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 constexpr SolveLimits kExact{.seconds = 20, .nodes = 100000, .gap = 0};
@@ -234,4 +234,4 @@ TEST(IntegerProgram, AStartThatBreaksARowIsRefused) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::planners

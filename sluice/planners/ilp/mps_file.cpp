@@ -2,7 +2,7 @@
 
 #include "sluice/planners/ilp/coin_program.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 Status write_mps(const IntegerProgram& program, const std::string& path) {
   constexpr int kPlainText = 0;
@@ -22,4 +22,4 @@ Status write_mps(const IntegerProgram& program, const std::string& path) {
   return Error{ErrorCode::kIo, "cannot write the integer program to " + path};
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -3,7 +3,7 @@
 
 #include "sluice/planners/ilp/coin_program.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 LpSolution solve_relaxation(const IntegerProgram& program, Seconds seconds) {
   OsiClpSolverInterface solver;
@@ -34,4 +34,4 @@ std::vector<double> find_row_prices(const IntegerProgram& program, Seconds secon
   return {prices, prices + program.rows.size()};
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

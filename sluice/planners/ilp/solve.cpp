@@ -12,7 +12,7 @@
 #include "sluice/base/check.hpp"
 #include "sluice/planners/ilp/coin_program.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 constexpr double kTolerance = 1e-6;  // of integers, and of gaps
@@ -255,4 +255,4 @@ IlpSolution solve(const IntegerProgram& program, const SolveLimits& limits, cons
   return Solving(program, limits, watch, rounding).run(start);
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -7,7 +7,7 @@
 
 #include "sluice/base/as_index.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 constexpr double kImpossible = std::numeric_limits<double>::infinity();
@@ -15,8 +15,8 @@ constexpr double kImpossible = std::numeric_limits<double>::infinity();
 // Uses that find the unit in one place, and what they pay for it.
 struct LifeStretch {
   std::optional<std::size_t> gap;  // before it, among the unit's
-  OpIndex first = 0;
-  OpIndex last = 0;
+  graph::OpIndex first = 0;
+  graph::OpIndex last = 0;
   bool writes = false;
   bool may_be_slow = false;
   double in_fast = 0;
@@ -39,8 +39,8 @@ struct Forced {
 
 class UnitLives {
  public:
-  UnitLives(const Payments& payments, std::vector<LifeStretch> stretches, double bytes, bool persistent, bool may_leave,
-            OpIndex op_count)
+  UnitLives(const plan::Payments& payments, std::vector<LifeStretch> stretches, double bytes, bool persistent,
+            bool may_leave, graph::OpIndex op_count)
       : payments_(payments),
         stretches_(std::move(stretches)),
         bytes_(bytes),
@@ -50,11 +50,12 @@ class UnitLives {
 
   Life cheapest(const std::optional<Forced>& forced) const {
     if (!persistent_) return run({0, kImpossible, 0}, forced, {true, true, true}, false);
-    const OpIndex first = stretches_.front().first;
-    const Life fast = run(moved({0, kImpossible, kImpossible}, kBeforeFirst, first), forced, {true, true, false}, true);
+    const graph::OpIndex first = stretches_.front().first;
+    const Life fast =
+        run(moved({0, kImpossible, kImpossible}, plan::kBeforeFirst, first), forced, {true, true, false}, true);
     if (!may_leave_) return fast;
     const Life slow =
-        run(moved({kImpossible, kImpossible, 0}, kBeforeFirst, first), forced, {false, false, true}, true);
+        run(moved({kImpossible, kImpossible, 0}, plan::kBeforeFirst, first), forced, {false, false, true}, true);
     return fast.pays <= slow.pays ? fast : slow;
   }
 
@@ -64,7 +65,7 @@ class UnitLives {
   using Origins = std::array<Place, kPlaces>;
 
   // What is paid by the next stretch in each place, and from which place that is cheapest.
-  Paid moved(const Paid& paid, OpIndex from, OpIndex to, Origins* origins = nullptr) const {
+  Paid moved(const Paid& paid, graph::OpIndex from, graph::OpIndex to, Origins* origins = nullptr) const {
     const double stays = bytes_ * payments_.stays(from, to);
     const double comes = bytes_ * payments_.comes(from, to, 1);
     const double leaves = bytes_ * payments_.leaves(from, to, 1);
@@ -119,19 +120,20 @@ class UnitLives {
     return life;
   }
 
-  const Payments& payments_;
+  const plan::Payments& payments_;
   std::vector<LifeStretch> stretches_;
   double bytes_;
   bool persistent_;
   bool may_leave_;
-  OpIndex op_count_;
+  graph::OpIndex op_count_;
 };
 
 // Where the unit's uses are cut into stretches, and what each pays.
 class StretchFinder {
  public:
-  StretchFinder(const MovingUnit& unit, std::span<const Gap> gaps, const Liveness& liveness,
-                std::span<const std::vector<UseInPlace>> in_place, const Payments& payments, double in_place_weight)
+  StretchFinder(const MovingUnit& unit, std::span<const Gap> gaps, const graph::Liveness& liveness,
+                std::span<const std::vector<plan::UseInPlace>> in_place, const plan::Payments& payments,
+                double in_place_weight)
       : unit_(unit),
         gaps_(gaps),
         liveness_(liveness),
@@ -162,14 +164,14 @@ class StretchFinder {
   }
 
   void add_payments(LifeStretch& stretch) const {
-    for (const Use& use : unit_.uses) {
+    for (const graph::Use& use : unit_.uses) {
       const bool within = use.op >= stretch.first && use.op <= stretch.last;
       stretch.writes = stretch.writes || (within && use.writes);
     }
     const double room = payments_.stays(stretch.first - 1, stretch.last + 1);
     stretch.in_fast = room * static_cast<double>(unit_.moved_bytes);
-    for (const TensorId id : unit_.tensors) {
-      const std::vector<Use>& uses = liveness_.uses[id];
+    for (const graph::TensorId id : unit_.tensors) {
+      const std::vector<graph::Use>& uses = liveness_.uses[id];
       for (std::size_t i = 0; i < uses.size() && !in_place_.empty(); ++i) {
         if (uses[i].op < stretch.first || uses[i].op > stretch.last) continue;
         stretch.in_slow += in_place_weight_ * payments_.is_used_in_place(uses[i].op, in_place_[as_index(id)][i]);
@@ -179,9 +181,9 @@ class StretchFinder {
 
   const MovingUnit& unit_;
   std::span<const Gap> gaps_;
-  const Liveness& liveness_;
-  std::span<const std::vector<UseInPlace>> in_place_;
-  const Payments& payments_;
+  const graph::Liveness& liveness_;
+  std::span<const std::vector<plan::UseInPlace>> in_place_;
+  const plan::Payments& payments_;
   double in_place_weight_;
 };
 
@@ -198,9 +200,10 @@ void add_choices(const UnitLives& lives, std::span<const Gap> gaps, std::vector<
 }  // namespace
 
 std::vector<InPlaceChoice> cheapest_lives(std::span<const MovingUnit> units, const std::vector<Gap>& gaps,
-                                          const Liveness& liveness, std::span<const std::vector<UseInPlace>> in_place,
-                                          const Payments& payments, const std::set<TierId>& usable, OpIndex op_count,
-                                          double in_place_weight) {
+                                          const graph::Liveness& liveness,
+                                          std::span<const std::vector<plan::UseInPlace>> in_place,
+                                          const plan::Payments& payments, const std::set<memory::TierId>& usable,
+                                          graph::OpIndex op_count, double in_place_weight) {
   std::vector<InPlaceChoice> choices;
   for (auto begin = gaps.begin(); begin != gaps.end();) {
     const auto end = std::find_if(begin, gaps.end(), [&](const Gap& gap) { return gap.unit != begin->unit; });
@@ -216,4 +219,4 @@ std::vector<InPlaceChoice> cheapest_lives(std::span<const MovingUnit> units, con
   return choices;
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

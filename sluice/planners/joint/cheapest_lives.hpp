@@ -13,7 +13,7 @@
 #include "sluice/plan/verify/payments.hpp"
 #include "sluice/planners/schedule/gaps.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 // A gap whose prefetch may be left out, or be made.
 struct InPlaceChoice {
@@ -25,8 +25,9 @@ struct InPlaceChoice {
 // Of all gaps that have a choice, the clearest last. `in_place`: by tensor and use; `usable`: tiers that ops address.
 // What use in place costs is counted `in_place_weight` times. O(gaps^2) within a unit.
 std::vector<InPlaceChoice> cheapest_lives(std::span<const MovingUnit> units, const std::vector<Gap>& gaps,
-                                          const Liveness& liveness, std::span<const std::vector<UseInPlace>> in_place,
-                                          const Payments& payments, const std::set<TierId>& usable, OpIndex op_count,
-                                          double in_place_weight);
+                                          const graph::Liveness& liveness,
+                                          std::span<const std::vector<plan::UseInPlace>> in_place,
+                                          const plan::Payments& payments, const std::set<memory::TierId>& usable,
+                                          graph::OpIndex op_count, double in_place_weight);
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -21,16 +21,16 @@
 #include "sluice/planners/joint/moves.hpp"
 #include "sluice/sim/noise.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 inline constexpr double kHardlySlower = 1.01;      // than the fastest without noise
 inline constexpr double kClearlySteadier = 0.995;  // of sentinel's 90th percentile
 
 // The noise that finalists of this step are judged under.
-Noise judging_noise(const Graph& graph);
+sim::Noise judging_noise(const graph::Graph& graph);
 
 // One of `others`, or `sentinel` where there is one; all of request.graph, and one at least. Says in the plan's
 // planner_config what was compared.
 TimedPlan steadiest(const PlanRequest& request, std::optional<TimedPlan> sentinel, std::vector<TimedPlan> others);
 
-}  // namespace sluice
+}  // namespace sluice::planners

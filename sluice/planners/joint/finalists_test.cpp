@@ -9,14 +9,14 @@
 #include "sluice/planners/registry/make_plan.hpp"
 #include "sluice/planners/registry/problem_for_tests.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 // ResNet-20 in 40 % of its memory: planned by joint it takes less than by sentinel, and by on-demand much more.
 class FinalistsTest : public ::testing::Test {
  protected:
   TimedPlan plan_of(const char* planner) const {
-    Plan plan = make_plan(planner, request_).value();
+    plan::Plan plan = make_plan(planner, request_).value();
     const Seconds seconds = plan.predicted_step_seconds;
     plan.planner_config.clear();
     return {std::move(plan), seconds};
@@ -56,9 +56,9 @@ TEST_F(FinalistsTest, TakesThePlanOfTheLowestPercentile) {
 TEST_F(FinalistsTest, SaysWhatThePlanTakesUnderNoise) {
   const TimedPlan taken = steadiest(request_, std::nullopt, {predicted(slow_, joint_.seconds), joint_});
   EXPECT_EQ(taken.plan.migrations, joint_.plan.migrations);
-  const NoisyStep step = predict_under_noise(problem_.graph, problem_.machine, problem_.profile, joint_.plan,
-                                             judging_noise(problem_.graph))
-                             .value();
+  const sim::NoisyStep step = sim::predict_under_noise(problem_.graph, problem_.machine, problem_.profile, joint_.plan,
+                                                       judging_noise(problem_.graph))
+                                  .value();
   EXPECT_NEAR(std::stod(said(taken, "percentile_90_seconds")), step.percentile_90, 1e-6);
   EXPECT_GT(step.percentile_90, joint_.seconds);
   EXPECT_EQ(said(taken, "percentile_90_seconds_of_sentinel"), "");
@@ -97,4 +97,4 @@ TEST(JudgingNoise, SamplesLongStepsLess) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::planners

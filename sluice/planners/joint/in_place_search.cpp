@@ -1,6 +1,6 @@
 #include "sluice/planners/joint/in_place_search.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 constexpr double kGains = 1 - 1e-6;  // of the seconds so far
@@ -35,4 +35,4 @@ void InPlaceSearch::improve(int most, const std::function<bool()>& stopped) {
   }
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -7,7 +7,7 @@
 
 #include "sluice/planners/joint/cheapest_lives.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 class InPlaceSearch {
  public:
@@ -31,4 +31,4 @@ class InPlaceSearch {
   Seconds seconds_ = 0;
 };
 
-}  // namespace sluice
+}  // namespace sluice::planners

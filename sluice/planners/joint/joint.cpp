@@ -35,7 +35,7 @@
 #include "sluice/planners/schedule/deferral.hpp"
 #include "sluice/planners/schedule/everything_fast.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 constexpr double kAboutAsFast = 1.01;    // of the estimated time of the graph's own order: what is worth a draft
@@ -48,8 +48,8 @@ constexpr double kPaysToMakeAgain = 0.99;  // of the bound of the graph's own or
 
 // A step to plan: its schedule, and what is known of it.
 struct Step {
-  std::vector<OpIndex> schedule;  // of the given graph; empty: its own order
-  std::optional<StepPrices> prices = std::nullopt;
+  std::vector<graph::OpIndex> schedule;  // of the given graph; empty: its own order
+  std::optional<plan::StepPrices> prices = std::nullopt;
   Seconds seconds = std::numeric_limits<Seconds>::infinity();  // estimated, then drafted
   std::unique_ptr<RescheduledRequest> asked = nullptr;         // once it is drafted
   std::unique_ptr<MovesPlanner> moves = nullptr;               // likewise, of `asked`
@@ -63,12 +63,12 @@ constexpr double kDraftsDone = 0.4;
 
 // Orders with updates deferred that the list schedule says are fastest, and hardly slower than the graph's own.
 std::vector<Step> deferred_steps(const PlanRequest& request) {
-  const Deferral deferral(request.graph, CostModel(request.graph, request.profile, request.machine));
-  std::set<std::vector<OpIndex>> tried{deferral.schedule(UpdateSpread{})};
+  const Deferral deferral(request.graph, profile::CostModel(request.graph, request.profile, request.machine));
+  std::set<std::vector<graph::OpIndex>> tried{deferral.schedule(UpdateSpread{})};
   const std::optional<Seconds> own = MovesPlanner(request, {}).estimate();
   std::vector<Step> found;
   for (const UpdateSpread& spread : update_spreads()) {
-    std::vector<OpIndex> order = deferral.schedule(spread);
+    std::vector<graph::OpIndex> order = deferral.schedule(spread);
     if (request.stopped()) break;
     if (!tried.insert(order).second) continue;
     const RescheduledRequest asked(request, order, request.additions);
@@ -86,9 +86,9 @@ double between(double begin, double end, std::size_t part, std::size_t parts) {
 }
 
 // `again` names ops of a step in the order of `order`, each of the graph's once; empty: in the graph's own.
-std::vector<OpIndex> composed(const std::vector<OpIndex>& order, std::vector<OpIndex> again) {
+std::vector<graph::OpIndex> composed(const std::vector<graph::OpIndex>& order, std::vector<graph::OpIndex> again) {
   if (order.empty()) return again;
-  for (OpIndex& op : again) op = order[as_index(op)];
+  for (graph::OpIndex& op : again) op = order[as_index(op)];
   return again;
 }
 
@@ -102,7 +102,7 @@ std::optional<TimedPlan> if_any(Result<TimedPlan> plan) {
 
 // Where nothing fits that moves tensors. Slow memory that holds everything is not why.
 Result<TimedPlan> last_resort(const PlanRequest& request, Result<TimedPlan> infeasible) {
-  const Bytes slow = std::accumulate(request.budgets.begin() + kFastTier + 1, request.budgets.end(), Bytes{0});
+  const Bytes slow = std::accumulate(request.budgets.begin() + memory::kFastTier + 1, request.budgets.end(), Bytes{0});
   if (slow < fast_only_bytes(request.graph)) {
     const bool moves_nothing = request.machine.tiers.size() < 2;  // then its error says what is missing
     if (Result<TimedPlan> plan = plan_without_moves(request); plan.ok() || moves_nothing) return plan;
@@ -116,7 +116,7 @@ class JointSearch {
   explicit JointSearch(const PlanRequest& request)
       : request_(request),
         in_place_(std::any_of(request.machine.tiers.begin() + 1, request.machine.tiers.end(),
-                              std::mem_fn(&Tier::addressable))) {}
+                              std::mem_fn(&memory::Tier::addressable))) {}
 
   Result<TimedPlan> run() {
     if (std::optional<TimedPlan> first = MovesPlanner(request_, {}).first()) remember(std::move(*first));
@@ -125,7 +125,7 @@ class JointSearch {
     Result<TimedPlan> sentinel = plan_by_sentinel(request_);
     if (sentinel.ok()) {
       remember(*sentinel);
-      const CostModel costs(request_.graph, request_.profile, request_.machine);
+      const profile::CostModel costs(request_.graph, request_.profile, request_.machine);
       if (sentinel->seconds <= (1 + kNothingLost) * compute_without_repetitions(request_.graph, costs)) return sentinel;
     }
     report(kSentinelDone);
@@ -155,7 +155,7 @@ class JointSearch {
   }
 
   // In that order, and with something made again. Returns whether that lowers the bound enough to try it elsewhere.
-  bool add_order(std::vector<OpIndex> order) {
+  bool add_order(std::vector<graph::OpIndex> order) {
     std::vector<PricedSchedule> schedules = make_again(asked(order)->request());
     if (schedules.empty()) {
       steps_.push_back({.schedule = std::move(order)});
@@ -216,7 +216,7 @@ class JointSearch {
     return faster(std::move(sentinel), std::move(moves));
   }
 
-  std::unique_ptr<RescheduledRequest> asked(std::vector<OpIndex> schedule) const {
+  std::unique_ptr<RescheduledRequest> asked(std::vector<graph::OpIndex> schedule) const {
     if (schedule.empty()) {
       schedule.resize(request_.graph.ops().size());
       std::iota(schedule.begin(), schedule.end(), 0);
@@ -274,13 +274,14 @@ Result<TimedPlan> plan_encoded_or_not(const PlanRequest& request) {
   return encode && !request.stopped() ? clearly_faster(std::move(as_it_is), plan_as_asked(request)) : as_it_is;
 }
 
-Result<TimedPlan> plan_with_kernels(const PlanRequest& request, const std::vector<OpChoice>& choices) {
+Result<TimedPlan> plan_with_kernels(const PlanRequest& request, const std::vector<graph::OpChoice>& choices) {
   PlanRequest asked = request;
   asked.choices = choices;
   const RescheduledRequest chosen(asked);
   SLUICE_ASSIGN(TimedPlan plan, plan_encoded_or_not(chosen.request()));
   plan.plan = chosen.for_given_graph(std::move(plan.plan));
-  const auto others = std::ranges::count_if(choices, [](const OpChoice& each) { return each.implementation != 0; });
+  const auto others =
+      std::ranges::count_if(choices, [](const graph::OpChoice& each) { return each.implementation != 0; });
   plan.plan.planner_config.emplace_back("kernels",
                                         fmt::format("{} ops by others than the first: by prices of room", others));
   return plan;
@@ -291,7 +292,7 @@ Result<TimedPlan> plan_any_kernels(const PlanRequest& request) {
   if (!request.additions.has(JointAddition::kKernels)) return own;
   if (own.ok()) own->plan.planner_config.emplace_back("kernels", "those that ops have anyway");
   if (request.stopped()) return own;
-  const std::vector<OpChoice> choices = kernels_by_price(request);
+  const std::vector<graph::OpChoice> choices = kernels_by_price(request);
   return choices.empty() ? own : clearly_faster(std::move(own), plan_with_kernels(request, choices));
 }
 
@@ -299,14 +300,14 @@ Result<TimedPlan> plan_any_kernels(const PlanRequest& request) {
 Result<TimedPlan> plan_any_processors(const PlanRequest& request) {
   Result<TimedPlan> own = plan_any_kernels(request);
   const bool chosen =
-      std::ranges::any_of(request.graph.ops(), [](const Op& op) { return op.processor != kMainProcessor; });
+      std::ranges::any_of(request.graph.ops(), [](const graph::Op& op) { return op.processor != kMainProcessor; });
   if (!request.additions.has(JointAddition::kProcessors) || chosen || request.stopped()) return own;
   PlanRequest asked = request;
   asked.additions.remove(static_cast<std::size_t>(JointAddition::kProcessors));
   return fastest_on_processors(asked, std::move(own), plan_any_kernels);
 }
 
-Result<Plan> plan_joint(const PlanRequest& request) {
+Result<plan::Plan> plan_joint(const PlanRequest& request) {
   Result<TimedPlan> best = plan_any_processors(request);
   if (!best.ok()) return best.error();
   return std::move(best->plan);
@@ -345,4 +346,4 @@ PlannerEntry joint_planner() {
                      .gives_ops_to_processors = true}}};
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

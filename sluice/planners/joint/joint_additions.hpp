@@ -1,7 +1,7 @@
 // What joint does only where it is named, in the order of joint_planner()'s additions.
 #pragma once
 
-namespace sluice {
+namespace sluice::planners {
 
 enum class JointAddition {
   kKernels,     // other implementations of ops, by prices of room (kernels_by_price.hpp)
@@ -9,4 +9,4 @@ enum class JointAddition {
   kProcessors,  // updates by other processors, where that is faster (on_processors.hpp)
 };
 
-}  // namespace sluice
+}  // namespace sluice::planners

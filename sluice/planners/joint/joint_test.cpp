@@ -14,11 +14,11 @@
 #include "sluice/planners/registry/problem_for_tests.hpp"
 #include "sluice/testing/random/random_graph.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 std::vector<MovingUnit> units_of(const PlanningProblem& problem) {
-  std::vector<MovingUnit> units = find_moving_units(problem.graph, analyze_liveness(problem.graph));
+  std::vector<MovingUnit> units = find_moving_units(problem.graph, graph::analyze_liveness(problem.graph));
   for (MovingUnit& unit : units) unit.slow = {.id = 1, .outward = 1, .inward = 0};
   return units;
 }
@@ -27,23 +27,24 @@ std::vector<MovingUnit> units_of(const PlanningProblem& problem) {
 TEST(ListSchedule, CopiesHaveRoomAndOrder) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE(seed);
-    const PlanningProblem problem(testing::random_graph(seed, {.most_bytes = 300 * kBlockAlignment}), "file", 1e9);
-    const OpIndex ops = problem.graph.op_count();
-    const CostModel costs(problem.graph, problem.profile, problem.machine);
+    const PlanningProblem problem(testing::random_graph(seed, {.most_bytes = 300 * memory::kBlockAlignment}), "file",
+                                  1e9);
+    const graph::OpIndex ops = problem.graph.op_count();
+    const profile::CostModel costs(problem.graph, problem.profile, problem.machine);
     const std::vector<MovingUnit> units = units_of(problem);
     std::vector<Gap> gaps = find_gaps(units, ops, 0, true);
     ReservationTable all(ops, Bytes{1} << 40);
     cut_all(units, gaps, ops, all);
     Bytes needed = 0;
-    for (OpIndex op = 0; op < ops; ++op) needed = std::max(needed, all.used(op));
+    for (graph::OpIndex op = 0; op < ops; ++op) needed = std::max(needed, all.used(op));
     const Bytes capacity = needed + needed / 8;
     ReservationTable table(ops, capacity);
     cut_all(units, gaps, ops, table);
     const Seconds seconds = list_schedule(units, costs, ops, gaps, table, problem.profile.op_seconds);
     Seconds compute = 0;
-    for (OpIndex op = 0; op < ops; ++op) compute += costs.op_seconds(op);
+    for (graph::OpIndex op = 0; op < ops; ++op) compute += costs.op_seconds(op);
     EXPECT_GE(seconds, compute * (1 - 1e-9));
-    for (OpIndex op = 0; op < ops; ++op) EXPECT_LE(table.used(op), capacity) << op;
+    for (graph::OpIndex op = 0; op < ops; ++op) EXPECT_LE(table.used(op), capacity) << op;
     for (const Gap& gap : gaps) {
       if (!gap.cut) continue;
       EXPECT_GT(gap.tail_end, gap.previous_use);
@@ -55,8 +56,8 @@ TEST(ListSchedule, CopiesHaveRoomAndOrder) {
 
 TEST(ListSchedule, WithRoomForAllNothingIsAway) {
   const PlanningProblem problem(merged_model("resnet20", 4, 32), "file", 1e9);
-  const OpIndex ops = problem.graph.op_count();
-  const CostModel costs(problem.graph, problem.profile, problem.machine);
+  const graph::OpIndex ops = problem.graph.op_count();
+  const profile::CostModel costs(problem.graph, problem.profile, problem.machine);
   const std::vector<MovingUnit> units = units_of(problem);
   std::vector<Gap> gaps = find_gaps(units, ops, 0);
   ReservationTable table(ops, Bytes{1} << 40);
@@ -65,9 +66,9 @@ TEST(ListSchedule, WithRoomForAllNothingIsAway) {
   EXPECT_TRUE(std::ranges::all_of(gaps, [](const Gap& gap) { return gap.wraps || !gap.cut; }));
 }
 
-Seconds percentile_90(const PlanRequest& request, const Plan& plan) {
-  const Noise noise = judging_noise(request.graph);
-  return predict_under_noise(request.graph, request.machine, request.profile, plan, noise)->percentile_90;
+Seconds percentile_90(const PlanRequest& request, const plan::Plan& plan) {
+  const sim::Noise noise = judging_noise(request.graph);
+  return sim::predict_under_noise(request.graph, request.machine, request.profile, plan, noise)->percentile_90;
 }
 
 TEST(Joint, IsNeverPredictedSlowerThanSentinel) {
@@ -80,7 +81,7 @@ TEST(Joint, IsNeverPredictedSlowerThanSentinel) {
     const auto sentinel = make_plan("sentinel", request);
     ASSERT_TRUE(joint.ok() || !sentinel.ok()) << joint.error().message;
     if (!joint.ok()) continue;
-    EXPECT_TRUE(verify_plan(problem.graph, problem.machine, *joint).empty());
+    EXPECT_TRUE(plan::verify_plan(problem.graph, problem.machine, *joint).empty());
     if (!sentinel.ok()) continue;
     EXPECT_LE(joint->predicted_step_seconds, sentinel->predicted_step_seconds);
     const bool same = joint->migrations == sentinel->migrations && joint->schedule == sentinel->schedule;
@@ -93,7 +94,7 @@ TEST(Joint, IsNeverPredictedSlowerThanSentinel) {
 // A network whose updates crowd a few ops, while the link idles under its convolutions.
 PlanningProblem dense_behind_convolutions() {
   PlanningProblem problem(merged_model("vgg11", 4, 32), "file", 2e9, 40e9);
-  for (OpIndex op = 0; op < problem.graph.op_count(); ++op) {
+  for (graph::OpIndex op = 0; op < problem.graph.op_count(); ++op) {
     if (to_string(problem.graph.op(op).kind).starts_with("conv2d")) {
       problem.profile.op_seconds[static_cast<std::size_t>(op)] = 0.02;
     }
@@ -103,7 +104,7 @@ PlanningProblem dense_behind_convolutions() {
 
 TEST(Joint, SeeksNothingWhereNothingIsLost) {
   const PlanningProblem problem = dense_behind_convolutions();
-  const Plan plan = make_plan("joint", problem.request(1)).value();
+  const plan::Plan plan = make_plan("joint", problem.request(1)).value();
   EXPECT_TRUE(plan.schedule.empty());
   EXPECT_TRUE(plan.migrations.empty());
   const auto& said = plan.planner_config;
@@ -112,9 +113,9 @@ TEST(Joint, SeeksNothingWhereNothingIsLost) {
 
 TEST(Joint, RunsUpdatesLaterWhereThatIsFaster) {
   const PlanningProblem problem = dense_behind_convolutions();
-  Plan plan = make_plan("joint", problem.request(0.3)).value();
+  plan::Plan plan = make_plan("joint", problem.request(0.3)).value();
   EXPECT_FALSE(std::ranges::is_sorted(plan.schedule));
-  EXPECT_TRUE(verify_plan(problem.graph, problem.machine, plan).empty());
+  EXPECT_TRUE(plan::verify_plan(problem.graph, problem.machine, plan).empty());
   EXPECT_LT(plan.predicted_step_seconds, 0.95 * make_plan("sentinel", problem.request(0.3))->predicted_step_seconds);
   certify(problem.graph, problem.profile, problem.machine, plan, 10);
   EXPECT_LE(plan.order_bound_seconds, plan.predicted_step_seconds);
@@ -122,8 +123,8 @@ TEST(Joint, RunsUpdatesLaterWhereThatIsFaster) {
 
 TEST(Joint, MakesTheSamePlanAgain) {
   const PlanningProblem problem = dense_behind_convolutions();
-  const Plan first = make_plan("joint", problem.request(0.4)).value();
-  const Plan second = make_plan("joint", problem.request(0.4)).value();
+  const plan::Plan first = make_plan("joint", problem.request(0.4)).value();
+  const plan::Plan second = make_plan("joint", problem.request(0.4)).value();
   EXPECT_EQ(first.schedule, second.schedule);
   EXPECT_EQ(first.migrations, second.migrations);
   EXPECT_EQ(first.residencies, second.residencies);
@@ -149,7 +150,7 @@ struct WatchedPlan {
 
   std::vector<double> done;
   std::vector<Seconds> best;
-  Plan plan;
+  plan::Plan plan;
 };
 
 TEST(Joint, StoppedEndsWithTheFastestPlanUntilThen) {
@@ -165,7 +166,7 @@ TEST(Joint, StoppedEndsWithTheFastestPlanUntilThen) {
     SCOPED_TRACE(reports);
     const WatchedPlan cut(problem.request(0.3), reports);
     EXPECT_TRUE(cut.stopped());
-    EXPECT_TRUE(verify_plan(problem.graph, problem.machine, cut.plan).empty());
+    EXPECT_TRUE(plan::verify_plan(problem.graph, problem.machine, cut.plan).empty());
     EXPECT_NEAR(cut.plan.predicted_step_seconds, cut.best.back(), 1e-9);
     EXPECT_NEAR(cut.best.back(), whole.best[cut.best.size() - 1], 1e-9);
     EXPECT_LE(cut.done.size(), reports + 2) << "ends soon";
@@ -174,17 +175,17 @@ TEST(Joint, StoppedEndsWithTheFastestPlanUntilThen) {
 
 // 100 MiB that are quick to make, wanted again behind an op that takes as much itself.
 TEST(Joint, MakesAgainWhatIsCheaperToMakeThanToFetch) {
-  Graph graph;
-  const auto tensor = [&](const char* name, Bytes bytes, Role role = Role::kActivation) {
+  graph::Graph graph;
+  const auto tensor = [&](const char* name, Bytes bytes, graph::Role role = graph::Role::kActivation) {
     return graph.add_tensor({.name = name, .shape = {bytes / 4}, .role = role});
   };
-  const TensorId x = tensor("x", kMiB, Role::kParameter), wide = tensor("wide", 100 * kMiB);
-  const TensorId crowd = tensor("crowd", 100 * kMiB), after = tensor("after", kMiB), end = tensor("end", kMiB);
-  graph.add_op({.name = "wide", .kind = OpKind::kRelu, .inputs = {x}, .outputs = {wide}});
-  graph.add_op({.name = "narrow", .kind = OpKind::kUnary, .inputs = {wide}, .outputs = {after}});
-  graph.add_op({.name = "crowd", .kind = OpKind::kUnary, .inputs = {after}, .outputs = {crowd}});
-  graph.add_op({.name = "uncrowd", .kind = OpKind::kUnary, .inputs = {crowd}, .outputs = {end}});
-  graph.add_op({.name = "back", .kind = OpKind::kUnary, .inputs = {wide}, .outputs = {end}});
+  const graph::TensorId x = tensor("x", kMiB, graph::Role::kParameter), wide = tensor("wide", 100 * kMiB);
+  const graph::TensorId crowd = tensor("crowd", 100 * kMiB), after = tensor("after", kMiB), end = tensor("end", kMiB);
+  graph.add_op({.name = "wide", .kind = graph::OpKind::kRelu, .inputs = {x}, .outputs = {wide}});
+  graph.add_op({.name = "narrow", .kind = graph::OpKind::kUnary, .inputs = {wide}, .outputs = {after}});
+  graph.add_op({.name = "crowd", .kind = graph::OpKind::kUnary, .inputs = {after}, .outputs = {crowd}});
+  graph.add_op({.name = "uncrowd", .kind = graph::OpKind::kUnary, .inputs = {crowd}, .outputs = {end}});
+  graph.add_op({.name = "back", .kind = graph::OpKind::kUnary, .inputs = {wide}, .outputs = {end}});
   PlanningProblem problem(std::move(graph), "file", 1e9);
   problem.profile.op_seconds.assign(problem.graph.ops().size(), 1e-3);
   const PlanRequest request{problem.graph, problem.profile, problem.machine, {210 * kMiB, Bytes{1} << 40}};
@@ -196,4 +197,4 @@ TEST(Joint, MakesAgainWhatIsCheaperToMakeThanToFetch) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::planners

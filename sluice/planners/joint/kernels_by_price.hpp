@@ -12,9 +12,9 @@
 
 #include "sluice/planners/planner.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 // By op of request.graph. Empty: those that ops have anyway, or nobody timed others, or the machine has no prices.
-std::vector<OpChoice> kernels_by_price(const PlanRequest& request);
+std::vector<graph::OpChoice> kernels_by_price(const PlanRequest& request);
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -8,7 +8,7 @@
 
 #include "sluice/base/as_index.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 constexpr Seconds kNever = std::numeric_limits<Seconds>::infinity();
@@ -33,8 +33,8 @@ struct Prefetch {
 
 class StepRun {
  public:
-  StepRun(std::span<const MovingUnit> units, const CostModel& costs, OpIndex op_count, std::vector<Gap>& gaps,
-          ReservationTable& table, std::span<const Seconds> op_seconds)
+  StepRun(std::span<const MovingUnit> units, const profile::CostModel& costs, graph::OpIndex op_count,
+          std::vector<Gap>& gaps, ReservationTable& table, std::span<const Seconds> op_seconds)
       : units_(units),
         costs_(costs),
         op_count_(op_count),
@@ -56,7 +56,7 @@ class StepRun {
 
   // When the last op has ended and all has left.
   Seconds run() {
-    for (OpIndex op = 0; op < op_count_; ++op) {
+    for (graph::OpIndex op = 0; op < op_count_; ++op) {
       wait_for(op);
       run_op(op);
       for (const std::size_t i : leave_behind_[as_index(op)]) leave(i);
@@ -88,16 +88,18 @@ class StepRun {
  private:
   void shift(Gap& gap, Seconds begin) {
     const auto after = std::ranges::upper_bound(op_begin_, begin);
-    const auto slot = static_cast<OpIndex>(std::max<std::ptrdiff_t>(0, after - op_begin_.begin() - 1));
+    const auto slot = static_cast<graph::OpIndex>(std::max<std::ptrdiff_t>(0, after - op_begin_.begin() - 1));
     if (slot <= gap.window_begin) return;
-    const OpIndex later = std::min(slot, gap.next_use);
+    const graph::OpIndex later = std::min(slot, gap.next_use);
     table_.reserve({gap.window_begin, later}, -gap.bytes);
     gap.window_begin = later;
   }
 
-  LinkId inward(std::size_t gap) const { return units_[gaps_[gap].unit].slow.inward; }
-  LinkId outward(std::size_t gap) const { return units_[gaps_[gap].unit].slow.outward; }
-  Lane& lane(LinkId link, bool is_inward) { return lanes_.try_emplace(link, Lane{.inward = is_inward}).first->second; }
+  memory::LinkId inward(std::size_t gap) const { return units_[gaps_[gap].unit].slow.inward; }
+  memory::LinkId outward(std::size_t gap) const { return units_[gaps_[gap].unit].slow.outward; }
+  Lane& lane(memory::LinkId link, bool is_inward) {
+    return lanes_.try_emplace(link, Lane{.inward = is_inward}).first->second;
+  }
 
   void leave(std::size_t i) {
     Gap& gap = gaps_[i];
@@ -111,7 +113,7 @@ class StepRun {
   }
 
   // Until what op `op` needs has come and there is room for it.
-  void wait_for(OpIndex op) {
+  void wait_for(graph::OpIndex op) {
     start_copies(op);
     while (is_missing(op) || table_.used(op) + tails_ > table_.capacity()) {
       bring_at_once(op);
@@ -122,7 +124,7 @@ class StepRun {
     }
   }
 
-  bool is_missing(OpIndex op) const {
+  bool is_missing(graph::OpIndex op) const {
     return std::ranges::any_of(lanes_, [&](const auto& each) {
       const Lane& lane = each.second;
       const auto needed = [&](std::size_t i) {
@@ -134,7 +136,7 @@ class StepRun {
   }
 
   // What the op waits for need not wait for room: its operands have theirs.
-  void bring_at_once(OpIndex op) {
+  void bring_at_once(graph::OpIndex op) {
     for (auto& [link, lane] : lanes_) {
       if (!lane.inward || lane.under_way) continue;
       const auto due =
@@ -143,7 +145,7 @@ class StepRun {
     }
   }
 
-  void run_op(OpIndex op) {
+  void run_op(graph::OpIndex op) {
     op_begin_.push_back(now_);
     for (Seconds left = op_seconds_[as_index(op)];;) {
       const double speed = op_speed();
@@ -166,7 +168,7 @@ class StepRun {
         speed *= std::max(0.0, 1 - lane.speed * costs_.interference(link, units_[gaps_[*lane.under_way].unit].load()));
       }
     }
-    return std::max(speed, kLeastComputeSpeed);
+    return std::max(speed, profile::kLeastComputeSpeed);
   }
 
   Seconds next_end() const {
@@ -176,7 +178,7 @@ class StepRun {
   }
 
   // The first copy to end. What has left gives its room to op `first_with_room`.
-  void finish_copy(OpIndex first_with_room) {
+  void finish_copy(graph::OpIndex first_with_room) {
     const auto first = std::ranges::min_element(lanes_, {}, [](const auto& each) { return each.second.end; });
     Lane& lane = first->second;
     const std::size_t i = *lane.under_way;
@@ -195,7 +197,7 @@ class StepRun {
   }
 
   // `slot`: the op that runs, or that is about to.
-  void start_copies(OpIndex slot) {
+  void start_copies(graph::OpIndex slot) {
     for (auto& [link, lane] : lanes_) {
       if (lane.under_way || lane.waiting.empty()) continue;
       if (lane.inward) {
@@ -209,8 +211,8 @@ class StepRun {
   }
 
   // As the simulator does: the end of what a link carries moves when the link back starts or stops.
-  void set_speed(LinkId link, Lane& lane) const {
-    const std::optional<LinkId> back = costs_.shares_with(link);
+  void set_speed(memory::LinkId link, Lane& lane) const {
+    const std::optional<memory::LinkId> back = costs_.shares_with(link);
     if (!lane.under_way || !back) return;
     const auto other = lanes_.find(*back);
     const double speed = other != lanes_.end() && other->second.under_way ? costs_.shared_speed(link) : 1;
@@ -218,7 +220,7 @@ class StepRun {
     lane.speed = speed;
   }
 
-  std::optional<std::size_t> choose_prefetch(const Lane& lane, OpIndex slot) const {
+  std::optional<std::size_t> choose_prefetch(const Lane& lane, graph::OpIndex slot) const {
     std::optional<std::size_t> first;  // needed first, and without room yet
     int looked_at = 0;
     for (const std::size_t i : lane.waiting) {
@@ -233,19 +235,19 @@ class StepRun {
     return std::nullopt;
   }
 
-  bool has_room(const Gap& gap, OpIndex slot) const {
+  bool has_room(const Gap& gap, graph::OpIndex slot) const {
     if (slot >= gap.next_use) return true;
     return table_.fits({slot, gap.next_use}, gap.bytes) && table_.used(slot) + tails_ + gap.bytes <= table_.capacity();
   }
 
   // Whether `first` still gets the window that it would have without `later`.
-  bool leaves_room_for(const Gap& later, const Gap& first, OpIndex slot) const {
-    const OpIndex begin = table_.fits_backward(first.next_use, slot, first.bytes);
-    const OpIndex end = std::min(first.next_use, later.next_use);
+  bool leaves_room_for(const Gap& later, const Gap& first, graph::OpIndex slot) const {
+    const graph::OpIndex begin = table_.fits_backward(first.next_use, slot, first.bytes);
+    const graph::OpIndex end = std::min(first.next_use, later.next_use);
     return table_.fits({std::min(begin, end), end}, first.bytes + later.bytes);
   }
 
-  void start_prefetch(LinkId link, Lane& lane, std::size_t i, OpIndex slot) {
+  void start_prefetch(memory::LinkId link, Lane& lane, std::size_t i, graph::OpIndex slot) {
     Gap& gap = gaps_[i];
     gap.window_begin = std::min(slot, gap.next_use);
     table_.reserve({gap.window_begin, gap.next_use}, gap.bytes);
@@ -254,22 +256,22 @@ class StepRun {
     start(link, lane, i);
   }
 
-  void start(LinkId link, Lane& lane, std::size_t i) {
+  void start(memory::LinkId link, Lane& lane, std::size_t i) {
     lane.under_way = i;
     lane.end = now_ + costs_.transfer_seconds(link, units_[gaps_[i].unit].load());
     lane.speed = 1;
   }
 
   std::span<const MovingUnit> units_;
-  const CostModel& costs_;
-  OpIndex op_count_;
+  const profile::CostModel& costs_;
+  graph::OpIndex op_count_;
   std::vector<Gap>& gaps_;
   ReservationTable& table_;
   std::span<const Seconds> op_seconds_;
   std::vector<bool> in_slow_;                           // by gap: its copy is there
   std::vector<std::vector<std::size_t>> leave_behind_;  // by op: cut gaps
-  std::map<LinkId, Lane> lanes_;
-  std::map<LinkId, std::vector<Prefetch>> prefetches_;  // in the order in which they began
+  std::map<memory::LinkId, Lane> lanes_;
+  std::map<memory::LinkId, std::vector<Prefetch>> prefetches_;  // in the order in which they began
   std::vector<Seconds> op_begin_;
   Bytes tails_ = 0;  // of what leaves and has not left yet
   Seconds now_ = 0;
@@ -277,7 +279,7 @@ class StepRun {
 
 }  // namespace
 
-Seconds list_schedule(std::span<const MovingUnit> units, const CostModel& costs, OpIndex op_count,
+Seconds list_schedule(std::span<const MovingUnit> units, const profile::CostModel& costs, graph::OpIndex op_count,
                       std::vector<Gap>& gaps, ReservationTable& table, std::span<const Seconds> op_seconds) {
   mark_writes(units, gaps);
   StepRun run(units, costs, op_count, gaps, table, op_seconds);
@@ -285,7 +287,7 @@ Seconds list_schedule(std::span<const MovingUnit> units, const CostModel& costs,
   run.begin_later();
   for (Gap& gap : gaps) {
     if (!gap.cut || gap.wraps || gap.must_cut || gap.birth) continue;
-    const Interval<OpIndex> away{gap.tail_end, gap.window_begin};
+    const Interval<graph::OpIndex> away{gap.tail_end, gap.window_begin};
     if (gap.tail_end < gap.window_begin && !table.fits(away, gap.bytes)) continue;
     table.reserve(away, gap.bytes);
     gap.cut = false;
@@ -293,4 +295,4 @@ Seconds list_schedule(std::span<const MovingUnit> units, const CostModel& costs,
   return seconds;
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -22,13 +22,13 @@
 #include "sluice/planners/schedule/gaps.hpp"
 #include "sluice/profile/cost_model.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 // Sets tail_end and window_begin of every cut gap; one keeps its tensor after all where there is room between its
 // copies. `table` holds everything but the room of copies, which is added; `op_seconds`: by op, with its operands where
 // the gaps leave them. An op that finds a tensor in slow memory waits until its copy is there. Returns when the step
 // ends. O(ops x lanes + gaps^2) at worst.
-Seconds list_schedule(std::span<const MovingUnit> units, const CostModel& costs, OpIndex op_count,
+Seconds list_schedule(std::span<const MovingUnit> units, const profile::CostModel& costs, graph::OpIndex op_count,
                       std::vector<Gap>& gaps, ReservationTable& table, std::span<const Seconds> op_seconds);
 
-}  // namespace sluice
+}  // namespace sluice::planners

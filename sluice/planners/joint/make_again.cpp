@@ -11,7 +11,7 @@
 #include "sluice/planners/joint/savings.hpp"
 #include "sluice/profile/rescheduled_times.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 constexpr int kPriceRounds = 6;
@@ -19,19 +19,19 @@ constexpr double kLowerBound = 0.9995;  // of a bound, to be worth another step
 constexpr double kPartOfGain = 0.5;     // of what the step loses, that a round may hope to save
 
 struct PricedStep {
-  std::vector<OpIndex> schedule;
-  Rescheduled step;
-  Profile profile;
+  std::vector<graph::OpIndex> schedule;
+  graph::Rescheduled step;
+  profile::Profile profile;
   Seconds least = 0;  // compute_without_repetitions()
   CertifiedBound bound;
 };
 
-std::optional<PricedStep> priced(const PlanRequest& request, std::vector<OpIndex> schedule) {
+std::optional<PricedStep> priced(const PlanRequest& request, std::vector<graph::OpIndex> schedule) {
   PricedStep result{.schedule = std::move(schedule)};
-  result.step = reschedule(request.graph, result.schedule).value();
-  if (!check_same_values(request.graph, result.step, 1).empty()) return std::nullopt;
-  result.profile = rescheduled_times(request.profile, result.step);
-  const CostModel costs(result.step.graph, result.profile, request.machine);
+  result.step = graph::reschedule(request.graph, result.schedule).value();
+  if (!plan::check_same_values(request.graph, result.step, 1).empty()) return std::nullopt;
+  result.profile = profile::rescheduled_times(request.profile, result.step);
+  const profile::CostModel costs(result.step.graph, result.profile, request.machine);
   const bool encodes = request.additions.has(JointAddition::kEncode);
   auto bound = certified_bound(result.step.graph, costs, request.machine, request.budgets, encodes, kPriceSeconds);
   if (!bound) return std::nullopt;
@@ -40,14 +40,14 @@ std::optional<PricedStep> priced(const PlanRequest& request, std::vector<OpIndex
   return result;
 }
 
-std::vector<OpIndex> with_savings(const PricedStep& now, const std::vector<Saving>& savings) {
-  std::vector<std::vector<OpIndex>> before(now.schedule.size());
+std::vector<graph::OpIndex> with_savings(const PricedStep& now, const std::vector<Saving>& savings) {
+  std::vector<std::vector<graph::OpIndex>> before(now.schedule.size());
   std::vector<bool> runs(now.schedule.size(), true);
   for (const Saving& each : savings) {
     if (each.again.empty()) runs[as_index(each.at)] = false;
-    for (const OpIndex slot : each.again) before[as_index(each.at)].push_back(now.step.op_of[as_index(slot)]);
+    for (const graph::OpIndex slot : each.again) before[as_index(each.at)].push_back(now.step.op_of[as_index(slot)]);
   }
-  std::vector<OpIndex> schedule;
+  std::vector<graph::OpIndex> schedule;
   for (std::size_t slot = 0; slot < now.schedule.size(); ++slot) {
     schedule.insert(schedule.end(), before[slot].begin(), before[slot].end());
     if (runs[slot]) schedule.push_back(now.schedule[slot]);
@@ -65,14 +65,14 @@ Seconds together(const std::vector<Saving>& savings) {
 bool improve(const PlanRequest& request, std::vector<Saving> (SavingSearch::*find)() const, PricedStep& best) {
   bool improved = false;
   double part = kPartOfGain;
-  std::vector<OpIndex> failed;
+  std::vector<graph::OpIndex> failed;
   for (int round = 0; round < kPriceRounds && !request.stopped(); ++round) {
-    const CostModel costs(best.step.graph, best.profile, request.machine);
+    const profile::CostModel costs(best.step.graph, best.profile, request.machine);
     const SavingSearch search(best.step.graph, costs, best.bound.link, best.bound.prices);
     std::vector<Saving> savings = (search.*find)();
     if (together(savings) < (1 - kLowerBound) * best.bound.seconds) break;
     const std::vector<Saving> chosen = choose_apart(std::move(savings), part * (best.bound.seconds - best.least));
-    std::vector<OpIndex> schedule = with_savings(best, chosen);
+    std::vector<graph::OpIndex> schedule = with_savings(best, chosen);
     if (schedule == failed) break;
     std::optional<PricedStep> next = priced(request, schedule);
     if (next && next->bound.seconds < kLowerBound * best.bound.seconds) {
@@ -91,7 +91,7 @@ bool improve(const PlanRequest& request, std::vector<Saving> (SavingSearch::*fin
 }  // namespace
 
 std::vector<PricedSchedule> make_again(const PlanRequest& request) {
-  std::vector<OpIndex> own(request.graph.ops().size());
+  std::vector<graph::OpIndex> own(request.graph.ops().size());
   std::iota(own.begin(), own.end(), 0);
   std::optional<PricedStep> step = priced(request, std::move(own));
   if (!step) return {};
@@ -102,4 +102,4 @@ std::vector<PricedSchedule> make_again(const PlanRequest& request) {
   return found;
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

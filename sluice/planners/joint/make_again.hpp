@@ -13,15 +13,15 @@
 #include "sluice/planners/bound/certified_bound.hpp"
 #include "sluice/planners/planner.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 struct PricedSchedule {
-  std::vector<OpIndex> schedule;  // of request.graph
-  CertifiedBound bound;           // of that step
+  std::vector<graph::OpIndex> schedule;  // of request.graph
+  CertifiedBound bound;                  // of that step
 };
 
 // The step of `request` in its own order; where that lowers the bound, with what pays made again; and where that lowers
 // it further, without what does not pay to be made again. Nothing where the machine has no prices.
 std::vector<PricedSchedule> make_again(const PlanRequest& request);
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -14,38 +14,39 @@
 #include "sluice/planners/registry/problem_for_tests.hpp"
 #include "sluice/testing/random/random_graph.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 enum class Wide : std::uint8_t { kKept, kMadeAgain };
 
 // x (1 MiB) > wide (100 MiB) > narrow > crowd, which takes 100 MiB itself > end, which reads wide again. kMadeAgain:
 // made anew directly before.
-Graph wide_over_a_crowd(OpKind makes_wide = OpKind::kRelu, Wide at_the_end = Wide::kKept) {
-  Graph graph;
-  const auto tensor = [&](const char* name, Bytes bytes, Role role = Role::kActivation) {
+graph::Graph wide_over_a_crowd(graph::OpKind makes_wide = graph::OpKind::kRelu, Wide at_the_end = Wide::kKept) {
+  graph::Graph graph;
+  const auto tensor = [&](const char* name, Bytes bytes, graph::Role role = graph::Role::kActivation) {
     return graph.add_tensor({.name = name, .shape = {bytes / 4}, .role = role});
   };
-  const TensorId x = tensor("x", kMiB, Role::kParameter), wide = tensor("wide", 100 * kMiB);
-  const TensorId narrow = tensor("narrow", kMiB), crowd = tensor("crowd", 100 * kMiB);
-  const TensorId after = tensor("after", kMiB), end = tensor("end", kMiB, Role::kOutput);
+  const graph::TensorId x = tensor("x", kMiB, graph::Role::kParameter), wide = tensor("wide", 100 * kMiB);
+  const graph::TensorId narrow = tensor("narrow", kMiB), crowd = tensor("crowd", 100 * kMiB);
+  const graph::TensorId after = tensor("after", kMiB), end = tensor("end", kMiB, graph::Role::kOutput);
   graph.add_op({.name = "wide", .kind = makes_wide, .inputs = {x}, .outputs = {wide}});
-  graph.add_op({.name = "narrow", .kind = OpKind::kUnary, .inputs = {wide}, .outputs = {narrow}});
-  graph.add_op({.name = "crowd", .kind = OpKind::kUnary, .inputs = {narrow}, .outputs = {crowd}});
-  graph.add_op({.name = "after", .kind = OpKind::kUnary, .inputs = {crowd}, .outputs = {after}});
-  TensorId read = wide;
+  graph.add_op({.name = "narrow", .kind = graph::OpKind::kUnary, .inputs = {wide}, .outputs = {narrow}});
+  graph.add_op({.name = "crowd", .kind = graph::OpKind::kUnary, .inputs = {narrow}, .outputs = {crowd}});
+  graph.add_op({.name = "after", .kind = graph::OpKind::kUnary, .inputs = {crowd}, .outputs = {after}});
+  graph::TensorId read = wide;
   if (at_the_end == Wide::kMadeAgain) {
     read = tensor("wide.again", 100 * kMiB);
     graph.add_op({.name = "wide.again", .kind = makes_wide, .inputs = {x}, .outputs = {read}});
   }
-  graph.add_op({.name = "end", .kind = OpKind::kAdd, .inputs = {read, after}, .outputs = {end}});
+  graph.add_op({.name = "end", .kind = graph::OpKind::kAdd, .inputs = {read, after}, .outputs = {end}});
   return graph;
 }
 
 struct WideProblem {
-  explicit WideProblem(Seconds making, Graph step = wide_over_a_crowd()) : problem(std::move(step), "file", 1e9) {
+  explicit WideProblem(Seconds making, graph::Graph step = wide_over_a_crowd())
+      : problem(std::move(step), "file", 1e9) {
     problem.profile.op_seconds.assign(problem.graph.ops().size(), 1e-3);
-    for (OpIndex op = 0; op < problem.graph.op_count(); ++op) {
+    for (graph::OpIndex op = 0; op < problem.graph.op_count(); ++op) {
       if (problem.graph.op(op).kind == problem.graph.op(0).kind) problem.profile.op_seconds[as_index(op)] = making;
     }
   }
@@ -59,8 +60,8 @@ TEST(MakeAgain, InsteadOfFetchingWhatIsQuickToMake) {
   const WideProblem quick(1e-3);
   const auto schedules = make_again(quick.request(104 * kMiB));
   ASSERT_EQ(schedules.size(), 2U);
-  EXPECT_EQ(schedules[0].schedule, (std::vector<OpIndex>{0, 1, 2, 3, 4}));
-  EXPECT_EQ(schedules[1].schedule, (std::vector<OpIndex>{0, 1, 2, 3, 0, 4}));
+  EXPECT_EQ(schedules[0].schedule, (std::vector<graph::OpIndex>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(schedules[1].schedule, (std::vector<graph::OpIndex>{0, 1, 2, 3, 0, 4}));
   EXPECT_GT(schedules[0].bound.seconds, 0.1) << "100 MiB out and in at 1 GB/s";
   EXPECT_NEAR(schedules[1].bound.seconds, 6e-3, 1e-4) << "an op more";
 }
@@ -76,31 +77,31 @@ TEST(MakeAgain, NothingWhereEverythingFits) {
 }
 
 TEST(MakeAgain, KeepsWhatTheGraphMakesAgainWhereItFits) {
-  const WideProblem again(1e-3, wide_over_a_crowd(OpKind::kRelu, Wide::kMadeAgain));
+  const WideProblem again(1e-3, wide_over_a_crowd(graph::OpKind::kRelu, Wide::kMadeAgain));
   const auto roomy = make_again(again.request(300 * kMiB));
   ASSERT_EQ(roomy.size(), 2U);
-  EXPECT_EQ(roomy[1].schedule, (std::vector<OpIndex>{0, 1, 2, 3, 5}));
+  EXPECT_EQ(roomy[1].schedule, (std::vector<graph::OpIndex>{0, 1, 2, 3, 5}));
   EXPECT_NEAR(roomy[1].bound.seconds, 5e-3, 1e-6) << "an op less";
   EXPECT_EQ(make_again(again.request(104 * kMiB)).size(), 1U) << "where it does not fit, it is made again";
 }
 
 TEST(MakeAgain, FetchesWhatTakesTheGraphLonger) {
-  const WideProblem again(1, wide_over_a_crowd(OpKind::kRelu, Wide::kMadeAgain));
+  const WideProblem again(1, wide_over_a_crowd(graph::OpKind::kRelu, Wide::kMadeAgain));
   const auto tight = make_again(again.request(104 * kMiB));
   ASSERT_EQ(tight.size(), 2U);
-  EXPECT_EQ(tight[1].schedule, (std::vector<OpIndex>{0, 1, 2, 3, 5}));
+  EXPECT_EQ(tight[1].schedule, (std::vector<graph::OpIndex>{0, 1, 2, 3, 5}));
 }
 
 TEST(MakeAgain, NothingOfWhatRunsOnce) {
-  const WideProblem given(1e-3, wide_over_a_crowd(OpKind::kInput));
-  ASSERT_FALSE(may_repeat(OpKind::kInput));
+  const WideProblem given(1e-3, wide_over_a_crowd(graph::OpKind::kInput));
+  ASSERT_FALSE(graph::may_repeat(graph::OpKind::kInput));
   EXPECT_EQ(make_again(given.request(104 * kMiB)).size(), 1U);
 }
 
 // What made it is overwritten by the time it would be made again.
 TEST(MakeAgain, NothingWhoseOperandsHaveChanged) {
-  Graph graph = wide_over_a_crowd();
-  const TensorId x = graph.op(0).inputs[0];
+  graph::Graph graph = wide_over_a_crowd();
+  const graph::TensorId x = graph.op(0).inputs[0];
   graph.op(3).outputs.push_back(x);
   const WideProblem changed(1e-3, std::move(graph));
   EXPECT_EQ(make_again(changed.request(104 * kMiB)).size(), 1U);
@@ -122,8 +123,8 @@ TEST(MakeAgain, LeavesEveryValueAsItIsAndLowersTheBound) {
     if (schedules.size() == 1) continue;
     ++found;
     EXPECT_LT(schedules[1].bound.seconds, schedules[0].bound.seconds);
-    const Rescheduled step = reschedule(problem.graph, schedules[1].schedule).value();
-    EXPECT_TRUE(check_same_values(problem.graph, step, 1).empty());
+    const graph::Rescheduled step = graph::reschedule(problem.graph, schedules[1].schedule).value();
+    EXPECT_TRUE(plan::check_same_values(problem.graph, step, 1).empty());
   }
   EXPECT_GT(found, 10);
 }
@@ -137,4 +138,4 @@ TEST(MakeAgain, MakesMobileNetFaster) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -19,7 +19,7 @@
 #include "sluice/program/program.hpp"
 #include "sluice/sim/simulator.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 constexpr std::string_view kFirstPlanBy = "sentinel";
@@ -51,12 +51,12 @@ constexpr std::array kInPlaceRoundings{
 
 class MovesSearch {
  public:
-  MovesSearch(const PlanRequest& request, std::vector<SlowTier> slow, std::optional<StepPrices> prices)
+  MovesSearch(const PlanRequest& request, std::vector<SlowTier> slow, std::optional<plan::StepPrices> prices)
       : request_(request), rounder_(request, std::move(slow), std::move(prices)) {}
 
-  Seconds consider(Plan plan, std::string_view made_by) {
-    const Program program = lower_plan(request_.graph, request_.machine, plan).value();
-    const Seconds seconds = simulate(program, rounder_.costs()).step_seconds;
+  Seconds consider(plan::Plan plan, std::string_view made_by) {
+    const program::Program program = program::lower_plan(request_.graph, request_.machine, plan).value();
+    const Seconds seconds = sim::simulate(program, rounder_.costs()).step_seconds;
     ++considered_;
     if (best_ && seconds >= seconds_) return seconds;
     best_ = std::move(plan);
@@ -144,7 +144,7 @@ class MovesSearch {
   Rounder rounder_;
   std::set<std::string_view> tried_;  // roundings
   std::vector<PackedDraft> drafts_;
-  std::optional<Plan> best_;
+  std::optional<plan::Plan> best_;
   Seconds seconds_ = 0;
   std::string made_by_;
   int considered_ = 0;
@@ -161,7 +161,7 @@ const PlannerEntry& rival_named(std::string_view text) {
 
 }  // namespace
 
-MovesPlanner::MovesPlanner(const PlanRequest& request, std::optional<StepPrices> prices) {
+MovesPlanner::MovesPlanner(const PlanRequest& request, std::optional<plan::StepPrices> prices) {
   Result<std::vector<SlowTier>> slow = find_slow_tiers("joint", request.machine);
   if (slow.ok()) search_ = std::make_unique<MovesSearch>(request, std::move(slow).value(), std::move(prices));
 }
@@ -196,7 +196,7 @@ Result<TimedPlan> plan_by(std::string_view name, const PlanRequest& request) {
     const PlanningWatch quiet{.stop = request.watch->stop, .out_of_time = request.watch->out_of_time};
     asked.watch = std::make_shared<const PlanningWatch>(quiet);
   }
-  SLUICE_ASSIGN(Plan plan, chosen.entry->plan(asked));
+  SLUICE_ASSIGN(plan::Plan plan, chosen.entry->plan(asked));
   plan.planner_config.emplace_back("made_by", chosen.entry->name);
   const Seconds seconds = simulated_seconds(request, plan);
   return TimedPlan{std::move(plan), seconds};
@@ -212,4 +212,4 @@ Result<TimedPlan> plan_without_moves(const PlanRequest& request) { return plan_b
 
 Result<TimedPlan> plan_by_swarm(const PlanRequest& request) { return plan_by(kSearchedBy, request); }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -17,10 +17,10 @@
 #include "sluice/plan/prices.hpp"
 #include "sluice/planners/planner.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 struct TimedPlan {
-  Plan plan;
+  plan::Plan plan;
   Seconds seconds = 0;  // simulated
 };
 
@@ -31,7 +31,7 @@ class MovesSearch;
 class MovesPlanner {
  public:
   // What `request` refers to must outlive this object. `prices`: of this step in this budget, where they are known.
-  MovesPlanner(const PlanRequest& request, std::optional<StepPrices> prices);
+  MovesPlanner(const PlanRequest& request, std::optional<plan::StepPrices> prices);
   ~MovesPlanner();
   MovesPlanner(const MovesPlanner&) = delete;
   MovesPlanner& operator=(const MovesPlanner&) = delete;
@@ -65,4 +65,4 @@ Result<TimedPlan> plan_without_moves(const PlanRequest& request);
 // home's: what is kept, moved and made again, chosen together.
 Result<TimedPlan> plan_by_swarm(const PlanRequest& request);
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -12,7 +12,7 @@
 #include "sluice/planners/interruption.hpp"
 #include "sluice/planners/rescheduled_request.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 // Of parameters that a host updates, in per cent; and of layers between activations that are kept, a Transformer's.
@@ -24,11 +24,11 @@ struct PlanOnProcessors {
   std::string by;  // "zero-offload:checkpoints=0:share=50", "updates on second"
 };
 
-std::vector<OpChoice> updates_on(ProcessorId processor, const Graph& graph) {
-  std::vector<OpChoice> choices;
-  for (const Op& op : graph.ops()) {
+std::vector<graph::OpChoice> updates_on(ProcessorId processor, const graph::Graph& graph) {
+  std::vector<graph::OpChoice> choices;
+  for (const graph::Op& op : graph.ops()) {
     const bool has_kernel = std::ranges::find(op.no_kernel_on, processor) == op.no_kernel_on.end();
-    choices.push_back({0, op.phase == Phase::kUpdate && has_kernel ? processor : op.processor});
+    choices.push_back({0, op.phase == graph::Phase::kUpdate && has_kernel ? processor : op.processor});
   }
   return choices;
 }
@@ -54,7 +54,7 @@ std::vector<PlanOnProcessors> plans_on_processors(const PlanRequest& request,
   std::vector<PlanOnProcessors> found;
   const auto processors = static_cast<ProcessorId>(request.machine.processor_count());
   for (ProcessorId id = 1; id < processors && !request.stopped(); ++id) {
-    if (!request.machine.addresses(id, kFastTier)) continue;
+    if (!request.machine.addresses(id, memory::kFastTier)) continue;
     const std::string& name = request.machine.processors[as_index(id)].name;
     add_if_any(plan_updates_on(id, request, plan), "updates on " + name, found);
   }
@@ -70,11 +70,11 @@ std::vector<PlanOnProcessors> plans_on_processors(const PlanRequest& request,
 
 // "24 of 58 updates on others, by zero-offload:checkpoints=0:share=50: 1.23 times as fast as on the main one alone".
 std::string describe(const PlanRequest& request, const PlanOnProcessors& taken, const Result<TimedPlan>& own) {
-  const Plan& plan = taken.timed.plan;
+  const plan::Plan& plan = taken.timed.plan;
   std::int64_t updates = 0, elsewhere = 0;
   for (std::size_t slot = 0; slot < plan.ops.size(); ++slot) {
     const std::size_t op = plan.schedule.empty() ? slot : static_cast<std::size_t>(plan.schedule[slot]);
-    if (!is_update(request.graph.op(static_cast<OpIndex>(op)).kind)) continue;
+    if (!graph::is_update(request.graph.op(static_cast<graph::OpIndex>(op)).kind)) continue;
     ++updates;
     elsewhere += plan.ops[slot].processor != kMainProcessor ? 1 : 0;
   }
@@ -101,4 +101,4 @@ Result<TimedPlan> fastest_on_processors(const PlanRequest& request, Result<Timed
   return best;
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -12,11 +12,11 @@
 
 #include "sluice/planners/joint/moves.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 // The fastest by the simulator where it is clearly faster than `own`, which is of the main processor alone; the plan's
 // planner_config says what was taken. `plan` plans a step whose ops have their processors already.
 Result<TimedPlan> fastest_on_processors(const PlanRequest& request, Result<TimedPlan> own,
                                         const std::function<Result<TimedPlan>(const PlanRequest&)>& plan);
 
-}  // namespace sluice
+}  // namespace sluice::planners

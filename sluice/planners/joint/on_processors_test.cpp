@@ -8,7 +8,7 @@
 #include "sluice/planners/registry/offload_for_tests.hpp"
 #include "sluice/planners/registry/smallest_budget.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 using testing::config_of;
@@ -20,16 +20,17 @@ constexpr std::string_view kFree = "joint:additions=processors";
 
 // An update takes `seconds`, on the device as on the host; any op of the passes 1 ms.
 OffloadProblem with_long_updates(Seconds seconds = 4e-3) {
-  OffloadProblem problem(offload_network(Precision::kBF16Masters, Optimizer::kAdam, 4));
-  for (OpIndex op = 0; op < problem.graph.op_count(); ++op) {
-    problem.profile.op_seconds[static_cast<std::size_t>(op)] = is_update(problem.graph.op(op).kind) ? seconds : 1e-3;
+  OffloadProblem problem(offload_network(graph::Precision::kBF16Masters, graph::Optimizer::kAdam, 4));
+  for (graph::OpIndex op = 0; op < problem.graph.op_count(); ++op) {
+    problem.profile.op_seconds[static_cast<std::size_t>(op)] =
+        graph::is_update(problem.graph.op(op).kind) ? seconds : 1e-3;
   }
   return problem;
 }
 
 TEST(JointOnProcessors, GivesUpdatesToAHostThatHidesThem) {
   const OffloadProblem problem = with_long_updates();
-  const Plan alone = problem.plan(kGiB, "joint").value(), free = problem.plan(kGiB, kFree).value();
+  const plan::Plan alone = problem.plan(kGiB, "joint").value(), free = problem.plan(kGiB, kFree).value();
   EXPECT_LT(free.predicted_step_seconds, 0.9 * alone.predicted_step_seconds);
   EXPECT_LE(free.predicted_step_seconds, problem.plan(kGiB, "zero-offload").value().predicted_step_seconds);
   EXPECT_THAT(config_of(free, "processors"), HasSubstr("zero-offload:checkpoints=0:share="));
@@ -44,15 +45,15 @@ TEST(JointOnProcessors, LeavesTheDeviceAShareOfWhatNothingHides) {
 }
 
 TEST(JointOnProcessors, KeepsAllOnTheMainOneWhereAHostIsSlow) {
-  OffloadProblem problem(offload_network(Precision::kBF16Masters, Optimizer::kAdam));
-  for (Link& link : problem.machine.links) link.bandwidth = 1e5;
-  const Plan plan = problem.plan(kGiB, kFree).value();
+  OffloadProblem problem(offload_network(graph::Precision::kBF16Masters, graph::Optimizer::kAdam));
+  for (memory::Link& link : problem.machine.links) link.bandwidth = 1e5;
+  const plan::Plan plan = problem.plan(kGiB, kFree).value();
   EXPECT_EQ(config_of(plan, "processors"), "all updates on the main one");
-  for (const OpPlacement& op : plan.ops) EXPECT_EQ(op.processor, kMainProcessor);
+  for (const plan::OpPlacement& op : plan.ops) EXPECT_EQ(op.processor, kMainProcessor);
 }
 
 TEST(JointOnProcessors, FitsWhereZeroOffloadDoes) {
-  const OffloadProblem problem(offload_network(Precision::kBF16Masters, Optimizer::kAdam, 4));
+  const OffloadProblem problem(offload_network(graph::Precision::kBF16Masters, graph::Optimizer::kAdam, 4));
   const Bytes least =
       smallest_feasible_bytes(
           "zero-offload",
@@ -64,23 +65,23 @@ TEST(JointOnProcessors, FitsWhereZeroOffloadDoes) {
 // What another backend's kernels cannot read stays where it is.
 TEST(JointOnProcessors, LeavesTheMainOneWhatOthersHaveNoKernelsFor) {
   OffloadProblem problem = with_long_updates();
-  problem.machine = make_machine({.threads = 1, .slow = {{"file", kGiB}}}).value();
-  ASSERT_TRUE(add_processors({{"device", 1, {}}, {"second", 1, {}}}, problem.machine).ok());
-  OpIndex without = -1;
-  for (OpIndex op = 0; op < problem.graph.op_count(); ++op) {
-    if (is_update(problem.graph.op(op).kind)) without = op;
+  problem.machine = memory::make_machine({.threads = 1, .slow = {{"file", kGiB}}}).value();
+  ASSERT_TRUE(memory::add_processors({{"device", 1, {}}, {"second", 1, {}}}, problem.machine).ok());
+  graph::OpIndex without = -1;
+  for (graph::OpIndex op = 0; op < problem.graph.op_count(); ++op) {
+    if (graph::is_update(problem.graph.op(op).kind)) without = op;
   }
   problem.graph.op(without).no_kernel_on = {1};
-  const Plan plan = problem.plan(kGiB, kFree).value();
+  const plan::Plan plan = problem.plan(kGiB, kFree).value();
   EXPECT_THAT(config_of(plan, "processors"), HasSubstr("12 of 13 updates on others, by updates on second"));
 }
 
 TEST(JointOnProcessors, LeavesProcessorsThatSomebodyHasChosen) {
   OffloadProblem problem = with_long_updates();
-  problem.machine = make_machine({.threads = 1, .slow = {{"file", kGiB}}}).value();
-  ASSERT_TRUE(add_processors({{"device", 1, {}}, {"second", 1, {}}}, problem.machine).ok());
-  for (OpIndex op = 0; op < problem.graph.op_count(); ++op) {
-    if (problem.graph.op(op).phase == Phase::kForward) problem.graph.op(op).processor = 1;
+  problem.machine = memory::make_machine({.threads = 1, .slow = {{"file", kGiB}}}).value();
+  ASSERT_TRUE(memory::add_processors({{"device", 1, {}}, {"second", 1, {}}}, problem.machine).ok());
+  for (graph::OpIndex op = 0; op < problem.graph.op_count(); ++op) {
+    if (problem.graph.op(op).phase == graph::Phase::kForward) problem.graph.op(op).processor = 1;
   }
   EXPECT_EQ(config_of(problem.plan(kGiB, kFree).value(), "processors"), "");
 }
@@ -88,11 +89,11 @@ TEST(JointOnProcessors, LeavesProcessorsThatSomebodyHasChosen) {
 // A core beside the main one, which finds everything where that does.
 TEST(JointOnProcessors, GivesUpdatesToAProcessorWithTheSameMemory) {
   OffloadProblem problem = with_long_updates();
-  problem.machine = make_machine({.threads = 1, .slow = {{"file", kGiB}}}).value();
-  ASSERT_TRUE(add_processors({{"device", 1, {}}, {"second", 1, {}}}, problem.machine).ok());
-  const Plan plan = problem.plan(kGiB, kFree).value();
+  problem.machine = memory::make_machine({.threads = 1, .slow = {{"file", kGiB}}}).value();
+  ASSERT_TRUE(memory::add_processors({{"device", 1, {}}, {"second", 1, {}}}, problem.machine).ok());
+  const plan::Plan plan = problem.plan(kGiB, kFree).value();
   EXPECT_THAT(config_of(plan, "processors"), HasSubstr("updates on second"));
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -13,7 +13,7 @@
 #include "sluice/planners/joint/list_schedule.hpp"
 #include "sluice/planners/schedule/unit_encodings.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 constexpr double kMostRent = 1.05;  // of what moving costs, for a gap to stay: prices are of a fluid
@@ -23,9 +23,9 @@ constexpr std::array kInPlaceWeights{1.0, 0.5, 0.7, 1.2, 1.4, 2.0, 4.0, 1e9};
 constexpr int kMostOpsTried = 400'000;
 constexpr int kMostOpsTriedDraft = 30'000;
 
-StepPrices mean_of(const StepPrices& a, const StepPrices& b) {
-  StepPrices mean = a;
-  const auto of_slots = [](std::vector<SlotPrice>& own, const std::vector<SlotPrice>& other) {
+plan::StepPrices mean_of(const plan::StepPrices& a, const plan::StepPrices& b) {
+  plan::StepPrices mean = a;
+  const auto of_slots = [](std::vector<plan::SlotPrice>& own, const std::vector<plan::SlotPrice>& other) {
     for (std::size_t i = 0; i < own.size(); ++i) {
       own[i] = {(own[i][0] + other[i][0]) / 2, (own[i][1] + other[i][1]) / 2};
     }
@@ -38,9 +38,9 @@ StepPrices mean_of(const StepPrices& a, const StepPrices& b) {
 
 }  // namespace
 
-Rounder::Rounder(const PlanRequest& request, std::vector<SlowTier> slow, std::optional<StepPrices> prices)
+Rounder::Rounder(const PlanRequest& request, std::vector<SlowTier> slow, std::optional<plan::StepPrices> prices)
     : request_(request),
-      liveness_(analyze_liveness(request.graph)),
+      liveness_(graph::analyze_liveness(request.graph)),
       units_(find_moving_units(request.graph, liveness_)),
       costs_(request.graph, request.profile, request.machine),
       op_count_(request.graph.op_count()),
@@ -58,7 +58,7 @@ Rounder::Rounder(const PlanRequest& request, std::vector<SlowTier> slow, std::op
 std::optional<Draft> Rounder::draft_of(const Rounding& rounding, Care care) {
   if (rounding.memory == 0) return unpriced_draft(rounding);
   if (care == Care::kDraft && !prices_.contains(rounding.memory)) return std::nullopt;
-  const std::optional<StepPrices>& prices = prices_for(rounding.memory);
+  const std::optional<plan::StepPrices>& prices = prices_for(rounding.memory);
   if (!prices) return std::nullopt;
   return priced_draft(rounding, *prices, care);
 }
@@ -69,16 +69,16 @@ Draft Rounder::unpriced_draft(const Rounding& rounding) const {
   return draft;
 }
 
-Draft Rounder::priced_draft(const Rounding& rounding, const StepPrices& prices, Care care) const {
-  const Payments payments(two_way_link(costs_, request_.machine), prices);
+Draft Rounder::priced_draft(const Rounding& rounding, const plan::StepPrices& prices, Care care) const {
+  const plan::Payments payments(two_way_link(costs_, request_.machine), prices);
   std::vector<Gap> gaps = find_gaps(units_, op_count_, rounding.small_bytes, rounding.move_short_lived,
-                                    rounding.in_place ? usable_ : std::set<TierId>{});
+                                    rounding.in_place ? usable_ : std::set<memory::TierId>{});
   GapOrder order = order_by_price(gaps, units_, costs_, payments, op_count_, kMostRent);
   Draft draft{std::move(gaps), std::move(order)};
   return rounding.in_place ? used_in_place(payments, std::move(draft), care) : draft;
 }
 
-Draft Rounder::used_in_place(const Payments& payments, Draft draft, Care care) const {
+Draft Rounder::used_in_place(const plan::Payments& payments, Draft draft, Care care) const {
   const auto with = [&](const std::set<PrefetchKey>& slow) {
     Draft changed = draft;
     leave_in_slow(changed.gaps, slow);
@@ -100,24 +100,24 @@ Draft Rounder::used_in_place(const Payments& payments, Draft draft, Care care) c
   return with(search.slow());
 }
 
-const std::optional<StepPrices>& Rounder::prices_for(double memory) {
+const std::optional<plan::StepPrices>& Rounder::prices_for(double memory) {
   const auto [known, is_new] = prices_.try_emplace(memory);
   if (!is_new) return known->second;
   if (memory == kBetween) {
-    const std::optional<StepPrices>& most = prices_for(1);
-    const std::optional<StepPrices>& least = prices_for(kTighter);
+    const std::optional<plan::StepPrices>& most = prices_for(1);
+    const std::optional<plan::StepPrices>& least = prices_for(kTighter);
     if (most && least) known->second = mean_of(*most, *least);
     return known->second;
   }
   std::vector<Bytes> budgets = request_.budgets;
-  budgets[kFastTier] = static_cast<Bytes>(memory * static_cast<double>(budgets[kFastTier]));
+  budgets[memory::kFastTier] = static_cast<Bytes>(memory * static_cast<double>(budgets[memory::kFastTier]));
   auto bound = certified_bound(request_.graph, costs_, request_.machine, budgets, encodes_, kPriceSeconds);
   if (bound) known->second = std::move(bound->prices);
   return known->second;
 }
 
 std::optional<Seconds> Rounder::estimate(const Draft& draft) const {
-  const Bytes budget = request_.budgets[kFastTier];
+  const Bytes budget = request_.budgets[memory::kFastTier];
   for (const Bytes capacity : {static_cast<Bytes>(kPacked * static_cast<double>(budget)), budget}) {
     std::vector<Gap> gaps = draft.gaps;
     if (const std::optional<Seconds> seconds = place(draft.order, capacity, gaps)) return seconds;
@@ -139,40 +139,40 @@ std::optional<Seconds> Rounder::place(const GapOrder& order, Bytes capacity, std
 
 // With operands where the gaps leave them.
 std::vector<Seconds> Rounder::op_seconds(const std::vector<Gap>& gaps) const {
-  std::map<OpIndex, std::vector<TierId>> tiers;
+  std::map<graph::OpIndex, std::vector<memory::TierId>> tiers;
   for (std::size_t i = 0; i < gaps.size(); ++i) {
     if (!gaps[i].left_slow) continue;
     const MovingUnit& unit = units_[gaps[i].unit];
-    for (const Use& use : uses_behind(gaps, i, unit.uses)) {
-      const Op& op = request_.graph.op(use.op);
-      std::vector<TierId>& of_op = tiers[use.op];
-      of_op.resize(op.inputs.size() + op.outputs.size(), kFastTier);
+    for (const graph::Use& use : uses_behind(gaps, i, unit.uses)) {
+      const graph::Op& op = request_.graph.op(use.op);
+      std::vector<memory::TierId>& of_op = tiers[use.op];
+      of_op.resize(op.inputs.size() + op.outputs.size(), memory::kFastTier);
       for (std::size_t k = 0; k < of_op.size(); ++k) {
-        const TensorId id = k < op.inputs.size() ? op.inputs[k] : op.outputs[k - op.inputs.size()];
+        const graph::TensorId id = k < op.inputs.size() ? op.inputs[k] : op.outputs[k - op.inputs.size()];
         if (std::ranges::find(unit.tensors, id) != unit.tensors.end()) of_op[k] = unit.slow.id;
       }
     }
   }
   std::vector<Seconds> seconds;
-  for (OpIndex op = 0; op < op_count_; ++op) {
+  for (graph::OpIndex op = 0; op < op_count_; ++op) {
     const auto slow = tiers.find(op);
     seconds.push_back(slow == tiers.end() ? costs_.op_seconds(op) : costs_.op_seconds(op, slow->second));
   }
   return seconds;
 }
 
-std::optional<PlanBuilder> Rounder::laid_out(const Draft& draft, const std::vector<Bytes>& capacities) const {
+std::optional<plan::PlanBuilder> Rounder::laid_out(const Draft& draft, const std::vector<Bytes>& capacities) const {
   std::vector<Gap> gaps = draft.gaps;
-  if (!place(draft.order, capacities[kFastTier], gaps)) return std::nullopt;
-  PlanBuilder builder = no_schedule_;
+  if (!place(draft.order, capacities[memory::kFastTier], gaps)) return std::nullopt;
+  plan::PlanBuilder builder = no_schedule_;
   auto gap = gaps.begin();
   for (std::size_t i = 0; i < units_.size(); ++i) {
     const auto begin = gap;
     gap = std::find_if(begin, gaps.end(), [&](const Gap& other) { return other.unit != i; });
-    const TensorSchedule schedule = schedule_of(units_[i], {begin, gap}, {.leaves = Cause::kRoomForOthers});
+    const TensorSchedule schedule = schedule_of(units_[i], {begin, gap}, {.leaves = plan::Cause::kRoomForOthers});
     add_unit_schedule(builder, request_.graph, liveness_, units_[i], schedule);
   }
   return builder;
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -20,7 +20,7 @@
 #include "sluice/planners/planner.hpp"
 #include "sluice/planners/schedule/slow_rooms.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 inline constexpr double kTighter = 0.8;
 inline constexpr double kBetween = 0.9;
@@ -47,10 +47,10 @@ enum class Care { kDraft, kPlan };
 class Rounder {
  public:
   // `prices`: of the whole budget, where they are known. `request` must outlive this object.
-  Rounder(const PlanRequest& request, std::vector<SlowTier> slow, std::optional<StepPrices> prices);
+  Rounder(const PlanRequest& request, std::vector<SlowTier> slow, std::optional<plan::StepPrices> prices);
 
   bool any_addressable() const { return !usable_.empty(); }
-  const CostModel& costs() const { return costs_; }
+  const profile::CostModel& costs() const { return costs_; }
 
   // Nothing where there are no prices.
   std::optional<Draft> draft_of(const Rounding& rounding, Care care);
@@ -58,26 +58,26 @@ class Rounder {
   // By the list schedule alone: when the step ends. Nothing when an op's operands do not fit.
   std::optional<Seconds> estimate(const Draft& draft) const;
 
-  std::optional<PlanBuilder> laid_out(const Draft& draft, const std::vector<Bytes>& capacities) const;
+  std::optional<plan::PlanBuilder> laid_out(const Draft& draft, const std::vector<Bytes>& capacities) const;
 
  private:
   Draft unpriced_draft(const Rounding& rounding) const;
-  Draft priced_draft(const Rounding& rounding, const StepPrices& prices, Care care) const;
-  Draft used_in_place(const Payments& payments, Draft draft, Care care) const;
-  const std::optional<StepPrices>& prices_for(double memory);
+  Draft priced_draft(const Rounding& rounding, const plan::StepPrices& prices, Care care) const;
+  Draft used_in_place(const plan::Payments& payments, Draft draft, Care care) const;
+  const std::optional<plan::StepPrices>& prices_for(double memory);
   std::optional<Seconds> place(const GapOrder& order, Bytes capacity, std::vector<Gap>& gaps) const;
   std::vector<Seconds> op_seconds(const std::vector<Gap>& gaps) const;
 
   const PlanRequest& request_;
-  Liveness liveness_;
+  graph::Liveness liveness_;
   std::vector<MovingUnit> units_;
-  CostModel costs_;
-  OpIndex op_count_;
+  profile::CostModel costs_;
+  graph::OpIndex op_count_;
   bool encodes_;
-  PlanBuilder no_schedule_;                             // what every plan begins as; making one reads the whole graph
-  std::set<TierId> usable_;                             // slow tiers that ops can address
-  std::vector<std::vector<UseInPlace>> in_place_;       // by tensor and use
-  std::map<double, std::optional<StepPrices>> prices_;  // by share of the budget
+  plan::PlanBuilder no_schedule_;                        // what every plan begins as; making one reads the whole graph
+  std::set<memory::TierId> usable_;                      // slow tiers that ops can address
+  std::vector<std::vector<plan::UseInPlace>> in_place_;  // by tensor and use
+  std::map<double, std::optional<plan::StepPrices>> prices_;  // by share of the budget
 };
 
-}  // namespace sluice
+}  // namespace sluice::planners

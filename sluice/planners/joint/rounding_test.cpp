@@ -17,12 +17,12 @@
 #include "sluice/testing/random/random_graph.hpp"
 #include "sluice/testing/random/seeded_random.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 constexpr Rounding kAll{.name = "all", .small_bytes = 0, .move_short_lived = true, .in_place = true};
 
-PlanningProblem problem_of(std::uint64_t seed, Bytes most_bytes = 300 * kBlockAlignment) {
+PlanningProblem problem_of(std::uint64_t seed, Bytes most_bytes = 300 * memory::kBlockAlignment) {
   PlanningProblem problem(testing::random_graph(seed, {.most_bytes = most_bytes}), "optane", 2e9);
   problem.machine.cache_bytes = 64 * kKiB;
   return problem;
@@ -51,13 +51,14 @@ TEST(Rounder, PlansTakeWhatTheListScheduleSays) {
     ASSERT_TRUE(draft);
     choose_at_random(seed, draft->gaps);
     std::vector<Bytes> capacities = request.budgets;
-    capacities[kFastTier] = static_cast<Bytes>(0.95 * static_cast<double>(capacities[kFastTier]));
-    const std::optional<PlanBuilder> builder = rounder.laid_out(*draft, capacities);
+    capacities[memory::kFastTier] = static_cast<Bytes>(0.95 * static_cast<double>(capacities[memory::kFastTier]));
+    const std::optional<plan::PlanBuilder> builder = rounder.laid_out(*draft, capacities);
     if (!builder) continue;
-    const Plan plan = builder->finish(std::vector<Bytes>{Bytes{1} << 40, Bytes{1} << 40}).value();
-    ASSERT_THAT(verify_plan(problem.graph, problem.machine, plan), ::testing::IsEmpty());
-    const CostModel costs(problem.graph, problem.profile, problem.machine);
-    const Seconds taken = simulate(lower_plan(problem.graph, problem.machine, plan).value(), costs).step_seconds;
+    const plan::Plan plan = builder->finish(std::vector<Bytes>{Bytes{1} << 40, Bytes{1} << 40}).value();
+    ASSERT_THAT(plan::verify_plan(problem.graph, problem.machine, plan), ::testing::IsEmpty());
+    const profile::CostModel costs(problem.graph, problem.profile, problem.machine);
+    const Seconds taken =
+        sim::simulate(program::lower_plan(problem.graph, problem.machine, plan).value(), costs).step_seconds;
     const double error = std::abs(rounder.estimate(*draft).value() - taken) / taken;
     EXPECT_LT(error, 0.1) << "of few ops, between which copies begin and end";
     errors += error;
@@ -98,23 +99,23 @@ TEST(Rounder, SearchesForBetterThanAnyStart) {
 // A weight is read once behind a long op. Where room is dear and reading in place hides, it stays in slow memory; where
 // that counts too much, it comes.
 TEST(CheapestLives, StaysInSlowMemoryWhereThatIsCheaper) {
-  Graph graph;
-  const TensorId weight = graph.add_tensor({.name = "w", .shape = {kMiB}, .role = Role::kParameter});
-  const TensorId made = graph.add_tensor({.name = "made", .shape = {kMiB}, .role = Role::kActivation});
-  graph.add_op({.name = "make", .kind = OpKind::kRelu, .outputs = {made}});
-  graph.add_op({.name = "use", .kind = OpKind::kRelu, .inputs = {weight, made}});
-  graph.add_op({.name = "end", .kind = OpKind::kRelu});
+  graph::Graph graph;
+  const graph::TensorId weight = graph.add_tensor({.name = "w", .shape = {kMiB}, .role = graph::Role::kParameter});
+  const graph::TensorId made = graph.add_tensor({.name = "made", .shape = {kMiB}, .role = graph::Role::kActivation});
+  graph.add_op({.name = "make", .kind = graph::OpKind::kRelu, .outputs = {made}});
+  graph.add_op({.name = "use", .kind = graph::OpKind::kRelu, .inputs = {weight, made}});
+  graph.add_op({.name = "end", .kind = graph::OpKind::kRelu});
   PlanningProblem problem(graph, "optane", 2e9);
   problem.machine.cache_bytes = 0;
-  const CostModel costs(graph, problem.profile, problem.machine);
-  const Liveness liveness = analyze_liveness(graph);
+  const profile::CostModel costs(graph, problem.profile, problem.machine);
+  const graph::Liveness liveness = graph::analyze_liveness(graph);
   std::vector<MovingUnit> units = find_moving_units(graph, liveness);
   for (MovingUnit& unit : units) unit.slow = {.id = 1, .outward = 1, .inward = 0};
   const std::vector<Gap> gaps = find_gaps(units, 3, 0, false, {1});
-  const StepPrices prices{{0, 2e-10, 0}, {{0, 0}, {0, 0}, {0, 0}}, {{1, 0}, {1, 0}, {1, 0}, {1, 0}}, {0, 0.1, 0}};
-  const Payments payments(two_way_link(costs, problem.machine), prices);
+  const plan::StepPrices prices{{0, 2e-10, 0}, {{0, 0}, {0, 0}, {0, 0}}, {{1, 0}, {1, 0}, {1, 0}, {1, 0}}, {0, 0.1, 0}};
+  const plan::Payments payments(two_way_link(costs, problem.machine), prices);
   const auto in_place = in_place_costs(graph, costs, problem.machine);
-  const auto choice_of = [&](TensorId id, double weight_of_use) {
+  const auto choice_of = [&](graph::TensorId id, double weight_of_use) {
     const auto choices = cheapest_lives(units, gaps, liveness, in_place, payments, {1}, 3, weight_of_use);
     return *std::ranges::find_if(choices, [&](const auto& each) { return units[each.key.unit].tensors[0] == id; });
   };
@@ -125,9 +126,9 @@ TEST(CheapestLives, StaysInSlowMemoryWhereThatIsCheaper) {
   EXPECT_NEAR(choice_of(weight, 1).regret, 4 * kMiB * (2e-10 - 0.1 / 39.4e9), 1e-6);
 }
 
-int operands_in_slow(const Plan& plan) {
+int operands_in_slow(const plan::Plan& plan) {
   std::ptrdiff_t count = 0;
-  for (const OpPlacement& op : plan.ops) count += std::ranges::count(op.operand_tiers, 1);
+  for (const plan::OpPlacement& op : plan.ops) count += std::ranges::count(op.operand_tiers, 1);
   return static_cast<int>(count);
 }
 
@@ -141,7 +142,7 @@ TEST(Joint, IsNeverPredictedSlowerThanSentinelWhereOpsUseSlowMemory) {
     auto joint = make_plan("joint", request);
     ASSERT_TRUE(joint.ok() || !sentinel.ok()) << joint.error().message;
     if (!joint.ok()) continue;
-    EXPECT_THAT(verify_plan(problem.graph, problem.machine, *joint), ::testing::IsEmpty());
+    EXPECT_THAT(plan::verify_plan(problem.graph, problem.machine, *joint), ::testing::IsEmpty());
     certify(problem.graph, problem.profile, problem.machine, *joint, 5);
     EXPECT_LE(joint->order_bound_seconds, joint->predicted_step_seconds);
     in_place += operands_in_slow(*joint);
@@ -154,4 +155,4 @@ TEST(Joint, IsNeverPredictedSlowerThanSentinelWhereOpsUseSlowMemory) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -16,24 +16,25 @@
 #include "sluice/plan/verify/payments.hpp"
 #include "sluice/profile/cost_model.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 // What the ops of a step take, but for those that make a value again.
-Seconds compute_without_repetitions(const Graph& graph, const CostModel& costs);
+Seconds compute_without_repetitions(const graph::Graph& graph, const profile::CostModel& costs);
 
 // A change of a step, in its own slots, and about what it saves while prices stay as they are.
 struct Saving {
   double seconds = 0;
-  OpIndex at = 0;
-  std::vector<OpIndex> again;  // slots to run again directly before slot `at`; empty: slot `at` is left out
-  std::set<TensorId> made;     // other than before
-  std::set<TensorId> read;
+  graph::OpIndex at = 0;
+  std::vector<graph::OpIndex> again;  // slots to run again directly before slot `at`; empty: slot `at` is left out
+  std::set<graph::TensorId> made;     // other than before
+  std::set<graph::TensorId> read;
 };
 
 class SavingSearch {
  public:
   // `graph` is the step. The arguments must outlive this object.
-  SavingSearch(const Graph& graph, const CostModel& costs, const TwoWayLink& link, const StepPrices& prices);
+  SavingSearch(const graph::Graph& graph, const profile::CostModel& costs, const plan::TwoWayLink& link,
+               const plan::StepPrices& prices);
 
   // The largest savings first.
   std::vector<Saving> makings() const;
@@ -42,35 +43,35 @@ class SavingSearch {
  private:
   // What makes a tensor again, and what that costs.
   struct Making {
-    std::vector<OpIndex> slots;
-    std::set<TensorId> made;
-    std::set<TensorId> read;
+    std::vector<graph::OpIndex> slots;
+    std::set<graph::TensorId> made;
+    std::set<graph::TensorId> read;
     double costs = 0;
   };
 
-  double saves_instead(OpIndex op, TensorId made, TensorId older) const;
+  double saves_instead(graph::OpIndex op, graph::TensorId made, graph::TensorId older) const;
 
-  double least(OpIndex from, OpIndex to, bool has_copy) const;
-  double room(OpIndex slot) const;
-  double second(OpIndex slot) const;
-  std::vector<OpIndex> writers_of(TensorId id, OpIndex before) const;
-  OpIndex last_write(TensorId id, OpIndex before) const;
+  double least(graph::OpIndex from, graph::OpIndex to, bool has_copy) const;
+  double room(graph::OpIndex slot) const;
+  double second(graph::OpIndex slot) const;
+  std::vector<graph::OpIndex> writers_of(graph::TensorId id, graph::OpIndex before) const;
+  graph::OpIndex last_write(graph::TensorId id, graph::OpIndex before) const;
 
-  std::optional<Making> made_again(TensorId id, OpIndex before, int depth) const;
-  bool add_writer(OpIndex writer, TensorId id, OpIndex before, int depth, Making& making) const;
-  bool add_operand(TensorId id, OpIndex writer, OpIndex before, int depth, Making& making) const;
+  std::optional<Making> made_again(graph::TensorId id, graph::OpIndex before, int depth) const;
+  bool add_writer(graph::OpIndex writer, graph::TensorId id, graph::OpIndex before, int depth, Making& making) const;
+  bool add_operand(graph::TensorId id, graph::OpIndex writer, graph::OpIndex before, int depth, Making& making) const;
   static bool is_apart(const Making& a, const Making& b);
-  double extra_use(TensorId id, OpIndex slot, OpIndex after) const;
+  double extra_use(graph::TensorId id, graph::OpIndex slot, graph::OpIndex after) const;
 
-  const Graph& graph_;
-  const CostModel& costs_;
-  const StepPrices& prices_;
-  Payments payments_;
-  Liveness liveness_;
-  std::vector<std::vector<OpIndex>> writers_;  // by tensor, ascending
+  const graph::Graph& graph_;
+  const profile::CostModel& costs_;
+  const plan::StepPrices& prices_;
+  plan::Payments payments_;
+  graph::Liveness liveness_;
+  std::vector<std::vector<graph::OpIndex>> writers_;  // by tensor, ascending
 };
 
 // The clearest savings that have nothing to do with one another, up to `most` seconds together.
 std::vector<Saving> choose_apart(std::vector<Saving> savings, Seconds most);
 
-}  // namespace sluice
+}  // namespace sluice::planners

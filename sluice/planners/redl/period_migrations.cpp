@@ -1,6 +1,6 @@
 #include "sluice/planners/redl/period_scheduler.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 // In the order in which the outward lanes will carry the copies, each until its copy should be done.
 void PeriodScheduler::give_tails() {
@@ -13,23 +13,23 @@ void PeriodScheduler::give_tails() {
   }
   const auto begin_of = [&](const Item& item) { return stretch(item.unit, item.index).ops.end; };
   std::ranges::stable_sort(leaving, {}, begin_of);
-  std::map<LinkId, Seconds> free_at;
+  std::map<memory::LinkId, Seconds> free_at;
   for (const Item& item : leaving) {
-    const OpIndex begin = begin_of(item);
+    const graph::OpIndex begin = begin_of(item);
     Seconds& lane_free = free_at[slow(item.unit).outward];
     lane_free = std::max(lane_free, start_of(begin)) + copy_out(item.unit);
     const auto done = std::lower_bound(start_.begin() + begin, start_.end() - 1, lane_free) - start_.begin();
-    const OpIndex limit = ranges_of_gap(states_[item.unit].unit(), item.index, op_count_).front().end;
+    const graph::OpIndex limit = ranges_of_gap(states_[item.unit].unit(), item.index, op_count_).front().end;
     GapState& gap = states_[item.unit].gap(item.index);
-    gap.tail_end = table_.fits_forward(begin, std::min(static_cast<OpIndex>(done), limit), bytes(item.unit));
+    gap.tail_end = table_.fits_forward(begin, std::min(static_cast<graph::OpIndex>(done), limit), bytes(item.unit));
     table_.reserve({begin, gap.tail_end}, bytes(item.unit));
   }
 }
 
 // From the start of the period before, but not before the unit has left.
-OpIndex PeriodScheduler::earliest_window(std::size_t unit, std::size_t index) const {
+graph::OpIndex PeriodScheduler::earliest_window(std::size_t unit, std::size_t index) const {
   const int period = period_of(stretch(unit, index).ops.begin);
-  const OpIndex previous = period == 0 ? 0 : cut_.intervals[period - 1].begin;
+  const graph::OpIndex previous = period == 0 ? 0 : cut_.intervals[period - 1].begin;
   return index == 0 ? previous : std::max(previous, states_[unit].gap(index - 1).tail_end);
 }
 
@@ -56,7 +56,7 @@ void PeriodScheduler::migrate_periods() {
 void PeriodScheduler::bring(std::size_t unit, std::size_t index) {
   UnitState& state = states_[unit];
   const Stretch& uses = stretch(unit, index);
-  const OpIndex begin = table_.fits_backward(uses.ops.begin, earliest_window(unit, index), bytes(unit));
+  const graph::OpIndex begin = table_.fits_backward(uses.ops.begin, earliest_window(unit, index), bytes(unit));
   Seconds& lane_free = free_at_[slow(unit).inward];
   const Seconds arrival = std::max(lane_free, start_of(begin)) + copy_in(unit);
   const bool wraps = index + 1 == state.unit().stretches.size() && index < state.unit().gap_count();
@@ -75,7 +75,7 @@ void PeriodScheduler::bring(std::size_t unit, std::size_t index) {
 // Its room goes back, and what it would have left in the fast tier has to be brought when it is needed next.
 void PeriodScheduler::use_in_place(std::size_t unit, std::size_t index) {
   UnitState& state = states_[unit];
-  const Interval<OpIndex> uses = stretch(unit, index).ops;
+  const Interval<graph::OpIndex> uses = stretch(unit, index).ops;
   state.set_fast(index, false);
   table_.reserve(uses, -bytes(unit));
   if (index >= state.unit().gap_count()) return;
@@ -102,11 +102,11 @@ void PeriodScheduler::bring_for_spare(std::size_t unit, std::size_t index) {
   const std::size_t before = state.gap_before(index);
   if (before >= state.unit().gap_count() || !is_worth_bringing(unit, index)) return;
   if (!table_.fits(uses.ops, bytes(unit))) return;
-  const OpIndex earliest = earliest_window(unit, index);
+  const graph::OpIndex earliest = earliest_window(unit, index);
   const Seconds latest = start_of(uses.ops.begin) - copy_in(unit);
   Seconds& lane_free = free_at_[slow(unit).inward];
   if (std::max(lane_free, start_of(earliest)) > latest) return;
-  const OpIndex begin = table_.fits_backward(uses.ops.begin, earliest, bytes(unit));
+  const graph::OpIndex begin = table_.fits_backward(uses.ops.begin, earliest, bytes(unit));
   const Seconds arrival = std::max(lane_free, start_of(begin)) + copy_in(unit);
   if (arrival > start_of(uses.ops.begin)) return;
   lane_free = arrival;
@@ -115,7 +115,8 @@ void PeriodScheduler::bring_for_spare(std::size_t unit, std::size_t index) {
   table_.reserve({begin, uses.ops.end}, bytes(unit));
 }
 
-bool PeriodScheduler::middle_fits(std::size_t unit, std::size_t gap, std::vector<Interval<OpIndex>>& middle) const {
+bool PeriodScheduler::middle_fits(std::size_t unit, std::size_t gap,
+                                  std::vector<Interval<graph::OpIndex>>& middle) const {
   const GapState& state = states_[unit].gap(gap);
   if (states_[unit].unit().wraps(gap)) {
     middle = {{state.tail_end, op_count_}, {0, state.window_begin}};
@@ -128,7 +129,7 @@ bool PeriodScheduler::middle_fits(std::size_t unit, std::size_t gap, std::vector
 void PeriodScheduler::keep_what_still_fits() {
   for (std::size_t i = 0; i < states_.size(); ++i) {
     for (std::size_t gap = 0; gap < states_[i].unit().gap_count(); ++gap) {
-      std::vector<Interval<OpIndex>> middle;
+      std::vector<Interval<graph::OpIndex>> middle;
       if (states_[i].gap(gap).kept || !states_[i].between_fast(gap) || !middle_fits(i, gap, middle)) continue;
       for (const auto& range : middle) table_.reserve(range, bytes(i));
       states_[i].gap(gap).kept = true;
@@ -136,4 +137,4 @@ void PeriodScheduler::keep_what_still_fits() {
   }
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

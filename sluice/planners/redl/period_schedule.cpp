@@ -4,7 +4,7 @@
 #include "sluice/base/id_vector.hpp"
 #include "sluice/planners/redl/period_scheduler.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 bool PeriodScheduler::everything_fits() const {
   ReservationTable all(op_count_, table_.capacity());
@@ -27,7 +27,7 @@ bool PeriodScheduler::reserve_what_must_be_fast() {
   return table_.fits({0, op_count_}, 0);
 }
 
-bool PeriodScheduler::fits(const std::vector<Interval<OpIndex>>& ranges, std::size_t unit) const {
+bool PeriodScheduler::fits(const std::vector<Interval<graph::OpIndex>>& ranges, std::size_t unit) const {
   return std::ranges::all_of(ranges, [&](const auto& range) { return table_.fits(range, bytes(unit)); });
 }
 
@@ -47,7 +47,7 @@ void PeriodScheduler::place_short_lived() {
 
 std::vector<PeriodScheduler::Item> PeriodScheduler::long_lived_items() const {
   std::vector<Item> items;
-  const auto add = [&](Item item, const std::vector<Interval<OpIndex>>& ranges, Seconds saved) {
+  const auto add = [&](Item item, const std::vector<Interval<graph::OpIndex>>& ranges, Seconds saved) {
     Seconds held = 1e-12;
     for (const auto& range : ranges) held += problem_.seconds_in(range);
     item.density = saved / (held * static_cast<double>(std::max<Bytes>(1, bytes(item.unit))));
@@ -80,7 +80,7 @@ void PeriodScheduler::take(const Item& item) {
   UnitState& state = states_[item.unit];
   if (item.is_gap && !state.between_fast(item.index)) return;
   const auto ranges = item.is_gap ? ranges_of_gap(state.unit(), item.index, op_count_)
-                                  : std::vector<Interval<OpIndex>>{stretch(item.unit, item.index).ops};
+                                  : std::vector<Interval<graph::OpIndex>>{stretch(item.unit, item.index).ops};
   if (!fits(ranges, item.unit)) return;
   for (const auto& range : ranges) table_.reserve(range, bytes(item.unit));
   if (item.is_gap) {
@@ -92,17 +92,17 @@ void PeriodScheduler::take(const Item& item) {
 
 // When each op begins if nothing more is brought: what lies in the slow tier is used there and makes its op longer.
 void PeriodScheduler::forecast() {
-  IdVector<OpIndex, std::vector<std::size_t>> slow(op_count_);
+  IdVector<graph::OpIndex, std::vector<std::size_t>> slow(op_count_);
   for (std::size_t i = 0; i < states_.size(); ++i) {
     if (!states_[i].unit().in_place) continue;
     std::size_t s = 0;
-    for (const Use& use : problem_.units[i].uses) {
+    for (const graph::Use& use : problem_.units[i].uses) {
       while (use.op >= stretch(i, s).ops.end) ++s;
       if (!states_[i].fast(s)) slow[use.op].push_back(i);
     }
   }
   start_ = {0.0};
-  for (OpIndex op = 0; op < op_count_; ++op) {
+  for (graph::OpIndex op = 0; op < op_count_; ++op) {
     const auto& units = slow[op];
     const Seconds lost = units.empty() ? 0 : seconds_lost(problem_, op, units);
     start_.push_back(start_.back() + problem_.costs.op_seconds(op) + lost);
@@ -141,4 +141,4 @@ std::optional<PeriodSchedule> schedule_periods(const RedlProblem& problem, const
   return std::move(scheduler).result();
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

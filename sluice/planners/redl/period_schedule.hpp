@@ -19,7 +19,7 @@
 #include "sluice/planners/redl/placement_ilp.hpp"
 #include "sluice/planners/schedule/tensor_schedule.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 struct PeriodSchedule {
   std::vector<TensorSchedule> units;  // by unit
@@ -32,4 +32,4 @@ struct PeriodSchedule {
 std::optional<PeriodSchedule> schedule_periods(const RedlProblem& problem, const std::vector<StretchedUnit>& units,
                                                const Placement& placement, int length, Bytes capacity);
 
-}  // namespace sluice
+}  // namespace sluice::planners

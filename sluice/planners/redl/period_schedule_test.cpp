@@ -5,10 +5,10 @@
 
 #include "sluice/planners/redl/problem_for_tests.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
-using Ops = Interval<OpIndex>;
+using Ops = Interval<graph::OpIndex>;
 using testing::RedlStep;
 using testing::step_of_uses;
 
@@ -31,7 +31,8 @@ Placement placement_of(const std::vector<StretchedUnit>& units, const std::vecto
 class PeriodScheduleTest : public ::testing::Test {
  protected:
   // Schedules the three tensors; the first one leaves.
-  std::optional<PeriodSchedule> schedule(int period, TierKind slow, Seconds op_seconds, Bytes capacity = 2 * kMiB) {
+  std::optional<PeriodSchedule> schedule(int period, memory::TierKind slow, Seconds op_seconds,
+                                         Bytes capacity = 2 * kMiB) {
     step_.emplace(step_of_uses(kThree, kMiB), slow, op_seconds);
     const auto units = find_stretches(step_->problem, kFine);
     return schedule_periods(step_->problem, units, placement_of(units, {step_->unit_of(1), step_->unit_of(2)}), period,
@@ -46,7 +47,7 @@ class PeriodScheduleTest : public ::testing::Test {
 TEST_F(PeriodScheduleTest, WhatAPeriodRequestsIsBroughtFromTheStartOfTheOneBefore) {
   for (const int period : {1, 2, 3}) {
     SCOPED_TRACE(period);
-    const auto found = schedule(period, TierKind::kFile, 2e-3);
+    const auto found = schedule(period, memory::TierKind::kFile, 2e-3);
     ASSERT_TRUE(found);
     EXPECT_EQ(found->brought, 1);
     ASSERT_EQ(first(*found).pieces.size(), 2U);
@@ -57,7 +58,7 @@ TEST_F(PeriodScheduleTest, WhatAPeriodRequestsIsBroughtFromTheStartOfTheOneBefor
 }
 
 TEST_F(PeriodScheduleTest, RoomForACopyOutIsHeldUntilItShouldBeDone) {
-  const auto found = schedule(1, TierKind::kFile, 0.3e-3);
+  const auto found = schedule(1, memory::TierKind::kFile, 0.3e-3);
   ASSERT_TRUE(found);
   // 1.05 ms at 0.3 ms an op: the copy begins with op 1 and is done during op 4.
   EXPECT_EQ(first(*found).pieces[0].ops, (Ops{0, 5}));
@@ -66,7 +67,8 @@ TEST_F(PeriodScheduleTest, RoomForACopyOutIsHeldUntilItShouldBeDone) {
 
 // A copy takes 1.05 ms, and so do 21 ops. In place the tensor costs its op as much; waiting is sooner from halfway.
 TEST_F(PeriodScheduleTest, WhatComesTooLateIsUsedInPlaceWhereItCanBe) {
-  step_.emplace(step_of_uses({"w...........r", ".w...r.......", ".....w...r..."}, kMiB), TierKind::kEmulated, 5e-5);
+  step_.emplace(step_of_uses({"w...........r", ".w...r.......", ".....w...r..."}, kMiB), memory::TierKind::kEmulated,
+                5e-5);
   step_->machine.tiers[1].read_bandwidth = 1e10;  // ten times as fast as copying
   const auto units = find_stretches(step_->problem, kFine);
   const auto found =
@@ -78,21 +80,21 @@ TEST_F(PeriodScheduleTest, WhatComesTooLateIsUsedInPlaceWhereItCanBe) {
 }
 
 TEST_F(PeriodScheduleTest, WhereOpsCannotAddressTheTierItIsWaitedFor) {
-  const auto found = schedule(1, TierKind::kFile, 1e-6);
+  const auto found = schedule(1, memory::TierKind::kFile, 1e-6);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->late_in_place, 0);
   EXPECT_EQ(found->brought, 1);
 }
 
 TEST_F(PeriodScheduleTest, NothingMovesWhereEverythingFits) {
-  const auto found = schedule(1, TierKind::kFile, 1e-3, 3 * kMiB);
+  const auto found = schedule(1, memory::TierKind::kFile, 1e-3, 3 * kMiB);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->brought, 0);
   for (const TensorSchedule& unit : found->units) EXPECT_EQ(unit.pieces.size(), 1U);
 }
 
 TEST_F(PeriodScheduleTest, WhatLeftAndWhoseRoomNobodyTookHasNotLeft) {
-  step_.emplace(step_of_uses({"w...........r", ".w.........r.", "...........wr"}, kMiB), TierKind::kFile, 1e-3);
+  step_.emplace(step_of_uses({"w...........r", ".w.........r.", "...........wr"}, kMiB), memory::TierKind::kFile, 1e-3);
   const auto units = find_stretches(step_->problem, kFine);
   const auto found = schedule_periods(step_->problem, units, placement_of(units, {}), 1, 2 * kMiB);
   ASSERT_TRUE(found);
@@ -101,7 +103,7 @@ TEST_F(PeriodScheduleTest, WhatLeftAndWhoseRoomNobodyTookHasNotLeft) {
 
 // Idle Migration: of short-lived tensors that do not fit together, those of least liveness are the victims.
 TEST_F(PeriodScheduleTest, ShortLivedTensorsOfLeastLivenessAreTheVictims) {
-  step_.emplace(step_of_uses({"w..r", ".wr."}, kMiB, /*one_layer=*/true), TierKind::kEmulated);
+  step_.emplace(step_of_uses({"w..r", ".wr."}, kMiB, /*one_layer=*/true), memory::TierKind::kEmulated);
   const auto units = find_stretches(step_->problem, kFine);
   const auto found = schedule_periods(step_->problem, units, placement_of(units, {}), 1, kMiB);
   ASSERT_TRUE(found);
@@ -111,9 +113,9 @@ TEST_F(PeriodScheduleTest, ShortLivedTensorsOfLeastLivenessAreTheVictims) {
 }
 
 TEST_F(PeriodScheduleTest, WhatMustBeFastMustFit) {
-  EXPECT_FALSE(schedule(1, TierKind::kFile, 1e-3, kMiB - 4096));
-  EXPECT_TRUE(schedule(1, TierKind::kEmulated, 1e-3, kMiB - 4096)) << "all in place";
+  EXPECT_FALSE(schedule(1, memory::TierKind::kFile, 1e-3, kMiB - 4096));
+  EXPECT_TRUE(schedule(1, memory::TierKind::kEmulated, 1e-3, kMiB - 4096)) << "all in place";
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::planners

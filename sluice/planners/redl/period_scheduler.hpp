@@ -11,7 +11,7 @@
 #include "sluice/planners/schedule/intervals.hpp"
 #include "sluice/planners/schedule/reservation_table.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 class PeriodScheduler {
  public:
@@ -48,30 +48,30 @@ class PeriodScheduler {
   bool has(RedlAddition addition) const { return problem_.additions.has(addition); }
   Bytes bytes(std::size_t unit) const { return states_[unit].unit().bytes; }
   const Stretch& stretch(std::size_t unit, std::size_t index) const { return states_[unit].unit().stretches[index]; }
-  Seconds start_of(OpIndex op) const { return start_[static_cast<std::size_t>(op)]; }
-  int period_of(OpIndex op) const { return cut_.interval_of_op[op]; }
+  Seconds start_of(graph::OpIndex op) const { return start_[static_cast<std::size_t>(op)]; }
+  int period_of(graph::OpIndex op) const { return cut_.interval_of_op[op]; }
   const SlowTier& slow(std::size_t unit) const { return problem_.units[unit].slow; }
   Seconds copy_in(std::size_t unit) const { return problem_.costs.transfer_seconds(slow(unit).inward, bytes(unit)); }
   Seconds copy_out(std::size_t unit) const { return problem_.costs.transfer_seconds(slow(unit).outward, bytes(unit)); }
   std::vector<Item> long_lived_items() const;
   void take(const Item& item);
-  bool fits(const std::vector<Interval<OpIndex>>& ranges, std::size_t unit) const;
-  OpIndex earliest_window(std::size_t unit, std::size_t index) const;
+  bool fits(const std::vector<Interval<graph::OpIndex>>& ranges, std::size_t unit) const;
+  graph::OpIndex earliest_window(std::size_t unit, std::size_t index) const;
   void bring(std::size_t unit, std::size_t index);
   void bring_for_spare(std::size_t unit, std::size_t index);
   bool is_worth_bringing(std::size_t unit, std::size_t index) const;
   void use_in_place(std::size_t unit, std::size_t index);
-  bool middle_fits(std::size_t unit, std::size_t gap, std::vector<Interval<OpIndex>>& middle) const;
+  bool middle_fits(std::size_t unit, std::size_t gap, std::vector<Interval<graph::OpIndex>>& middle) const;
 
   const RedlProblem& problem_;
   const Placement& placement_;
-  OpIndex op_count_;
+  graph::OpIndex op_count_;
   IntervalCut cut_;
   ReservationTable table_;
   std::vector<UnitState> states_;
-  std::vector<Seconds> start_;         // by OpIndex, with operands where the placement has them
-  std::map<LinkId, Seconds> free_at_;  // by inward lane: when it has brought all that it was given
+  std::vector<Seconds> start_;                 // by OpIndex, with operands where the placement has them
+  std::map<memory::LinkId, Seconds> free_at_;  // by inward lane: when it has brought all that it was given
   int late_ = 0;
 };
 
-}  // namespace sluice
+}  // namespace sluice::planners

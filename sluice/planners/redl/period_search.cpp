@@ -4,7 +4,7 @@
 
 #include "sluice/base/check.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 namespace {
 constexpr double kGain = 0.998;  // of the best one's time: less than this is noise
@@ -59,4 +59,4 @@ void PeriodRounds::finish_round() {
   start_round();
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -17,7 +17,7 @@
 
 #include "sluice/base/units.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 class PeriodRounds {
  public:
@@ -50,4 +50,4 @@ class PeriodRounds {
   int winner_ = 0;                       // of this round
 };
 
-}  // namespace sluice
+}  // namespace sluice::planners

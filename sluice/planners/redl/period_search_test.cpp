@@ -7,7 +7,7 @@
 #include <functional>
 #include <stdexcept>
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 // The periods run, with step times that a function of the period gives.
@@ -76,4 +76,4 @@ TEST(PeriodRounds, StaysWithinTheLayers) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -7,7 +7,7 @@
 #include "sluice/planners/redl/placement_program.hpp"
 #include "sluice/planners/schedule/reservation_table.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 // The answer where the solvers find none in time: what saves most for the room and time it takes, stretches before
@@ -32,7 +32,7 @@ class Greedy {
     std::size_t index = 0;
     bool is_gap = false;
     double density = 0;
-    std::vector<Interval<OpIndex>> ranges;
+    std::vector<Interval<graph::OpIndex>> ranges;
   };
 
   void collect();
@@ -119,4 +119,4 @@ std::optional<Placement> place(const RedlProblem& problem, const std::vector<Str
                    .rows = static_cast<int>(program->ilp.rows.size())};
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

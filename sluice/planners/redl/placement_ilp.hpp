@@ -23,7 +23,7 @@
 #include "sluice/planners/ilp/integer_program.hpp"
 #include "sluice/planners/redl/stretches.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 struct UnitPlacement {
   std::vector<bool> fast;  // by stretch
@@ -47,4 +47,4 @@ struct Capacities {
 std::optional<Placement> place(const RedlProblem& problem, const std::vector<StretchedUnit>& units,
                                const Capacities& capacities, const SolveLimits& limits);
 
-}  // namespace sluice
+}  // namespace sluice::planners

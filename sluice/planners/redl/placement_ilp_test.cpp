@@ -7,7 +7,7 @@
 #include "sluice/planners/redl/placement_program.hpp"
 #include "sluice/planners/redl/problem_for_tests.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 using testing::RedlStep;
@@ -58,7 +58,7 @@ double best_of_all(const PlacementProgram& program, std::vector<UnitPlacement> c
 TEST(PlacementIlp, IsAsGoodAsTryingEverything) {
   int solved = 0;
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
-    for (const TierKind slow : {TierKind::kEmulated, TierKind::kFile}) {
+    for (const memory::TierKind slow : {memory::TierKind::kEmulated, memory::TierKind::kFile}) {
       SCOPED_TRACE("seed " + std::to_string(seed));
       const RedlStep step(step_of_uses(random_uses(seed), kMiB), slow);
       const auto units = find_stretches(step.problem, kAllCandidates);
@@ -80,7 +80,7 @@ TEST(PlacementIlp, IsAsGoodAsTryingEverything) {
 }
 
 TEST(PlacementIlp, EverythingIsFastWhereEverythingFits) {
-  const RedlStep step(step_of_uses({"w.....r", ".w...r."}, kMiB), TierKind::kEmulated);
+  const RedlStep step(step_of_uses({"w.....r", ".w...r."}, kMiB), memory::TierKind::kEmulated);
   const auto placement = place(step.problem, find_stretches(step.problem, kAllCandidates), kRoomy, kToTheOptimum);
   ASSERT_TRUE(placement);
   EXPECT_EQ(placement->status, "optimal");
@@ -91,7 +91,7 @@ TEST(PlacementIlp, EverythingIsFastWhereEverythingFits) {
 }
 
 TEST(PlacementIlp, WhatCannotLeaveMustFit) {
-  const RedlStep step(step_of_uses({"wr", "wr"}, kMiB), TierKind::kFile);
+  const RedlStep step(step_of_uses({"wr", "wr"}, kMiB), memory::TierKind::kFile);
   const auto units = find_stretches(step.problem, kAllCandidates);
   EXPECT_FALSE(place(step.problem, units, {.fast = 2 * kMiB - 4096, .slow = kGiB}, kToTheOptimum));
   EXPECT_TRUE(place(step.problem, units, {.fast = 2 * kMiB, .slow = kGiB}, kToTheOptimum));
@@ -99,9 +99,9 @@ TEST(PlacementIlp, WhatCannotLeaveMustFit) {
 
 // The paper's fig. 4(b): with room for one of them, the output is in fast memory and the input in slow.
 TEST(PlacementIlp, PrefersTheOutputInFastMemoryWhereWritesAreSlower) {
-  RedlStep step(step_of_uses({"w......r.......", ".......w......r"}, kMiB), TierKind::kEmulated);
+  RedlStep step(step_of_uses({"w......r.......", ".......w......r"}, kMiB), memory::TierKind::kEmulated);
   step.machine.tiers[1].write_bandwidth = 1e8;
-  for (Link& link : step.machine.links) link.bandwidth = 1e7;  // copying is no way out
+  for (memory::Link& link : step.machine.links) link.bandwidth = 1e7;  // copying is no way out
   const auto units = find_stretches(step.problem, kAllCandidates);
   const auto placement = place(step.problem, units, {.fast = kMiB, .slow = kGiB}, kToTheOptimum);
   ASSERT_TRUE(placement);
@@ -109,24 +109,24 @@ TEST(PlacementIlp, PrefersTheOutputInFastMemoryWhereWritesAreSlower) {
   EXPECT_TRUE(placement->units[step.unit_of(1)].fast[0]) << "its output";
 }
 
-OpConfigurations measured(Seconds input, Seconds output, Seconds both) {
-  OpConfigurations configurations;
+profile::OpConfigurations measured(Seconds input, Seconds output, Seconds both) {
+  profile::OpConfigurations configurations;
   const Seconds alone = 1e-3;
-  for (const auto& [slow, extra] : {std::pair{OperandSet{0}, 0.0}, {1, input}, {2, output}, {3, both}}) {
-    configurations.push_back({.slow = slow, .timing = summarize({alone + extra})});
+  for (const auto& [slow, extra] : {std::pair{profile::OperandSet{0}, 0.0}, {1, input}, {2, output}, {3, both}}) {
+    configurations.push_back({.slow = slow, .timing = profile::summarize({alone + extra})});
   }
   return configurations;
 }
 
 // Operands that hide behind each other: with one in the slow tier the other may as well be there.
 TEST(PlacementIlp, ReckonsWithMeasuredConfigurations) {
-  RedlStep step(step_of_uses({"w.r..", "..w.r"}, kMiB), TierKind::kEmulated);
-  auto times = std::make_shared<PlacementTimes>();
-  times->tier = tier_key(step.machine.tier(1));
+  RedlStep step(step_of_uses({"w.r..", "..w.r"}, kMiB), memory::TierKind::kEmulated);
+  auto times = std::make_shared<profile::PlacementTimes>();
+  times->tier = profile::tier_key(step.machine.tier(1));
   times->distinct = {measured(2e-3, 2e-3, 2e-3)};
   times->index = {-1, -1, 0, -1, -1};
   step.profile.placements = {times};
-  const CostModel costs(step.graph, step.profile, step.machine);
+  const profile::CostModel costs(step.graph, step.profile, step.machine);
   const RedlProblem problem{step.graph,        step.machine, step.liveness, step.units, costs, {testing::kSlowOfTests},
                             step.problem.start};
   const std::vector<StretchedUnit> units = find_stretches(problem, kAllCandidates);
@@ -145,7 +145,8 @@ TEST(PlacementIlp, ReckonsWithMeasuredConfigurations) {
 
 // Constraint (3): no more is ever in the slow tier than fits there.
 TEST(PlacementIlp, RespectsTheSlowTiersCapacity) {
-  const RedlStep step(step_of_uses({"w.......r", ".w.....r.", "..w...r..", "...w.r..."}, kMiB), TierKind::kEmulated);
+  const RedlStep step(step_of_uses({"w.......r", ".w.....r.", "..w...r..", "...w.r..."}, kMiB),
+                      memory::TierKind::kEmulated);
   const auto units = find_stretches(step.problem, kAllCandidates);
   for (const int slow_tensors : {2, 3}) {
     const auto placement =
@@ -163,7 +164,8 @@ TEST(PlacementIlp, RespectsTheSlowTiersCapacity) {
 
 // The same four tensors; room in nearer tiers was given out with them.
 TEST(PlacementIlp, CountsOnlyWhatIsInTheFarthestTier) {
-  RedlStep step(step_of_uses({"w.......r", ".w.....r.", "..w...r..", "...w.r..."}, kMiB), TierKind::kEmulated, 1e-3,
+  RedlStep step(step_of_uses({"w.......r", ".w.....r.", "..w...r..", "...w.r..."}, kMiB), memory::TierKind::kEmulated,
+                1e-3,
                 /*farther=*/true);
   for (const std::size_t i : {0, 1}) step.units[i].slow = testing::kFartherOfTests;
   const auto units = find_stretches(step.problem, kAllCandidates);
@@ -180,4 +182,4 @@ TEST(LoadRows, OnlyOpsWithAMaximumCount) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::planners

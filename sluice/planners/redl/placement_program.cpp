@@ -5,7 +5,7 @@
 
 #include "sluice/base/as_index.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 constexpr int kBuckets = 24;
@@ -47,7 +47,7 @@ class Writer {
 
   void add_choices(std::size_t unit);
   void add_op_times();
-  void add_together(OpIndex op, const std::vector<std::size_t>& units, const std::vector<int>& fast);
+  void add_together(graph::OpIndex op, const std::vector<std::size_t>& units, const std::vector<int>& fast);
   void add_copies(std::size_t unit);
   void add_write_backs(std::size_t unit, std::size_t writer);
   void add_write_backs_of_what_is_only_read(std::size_t unit);
@@ -55,14 +55,14 @@ class Writer {
   void add_lanes();
   bool add_fast_capacity();
   void add_slow_capacity();
-  std::size_t bucket_of(OpIndex op) const;
-  Interval<OpIndex> window(std::size_t unit, std::size_t stretch) const;
-  Interval<OpIndex> tail(std::size_t unit, std::size_t gap) const;
+  std::size_t bucket_of(graph::OpIndex op) const;
+  Interval<graph::OpIndex> window(std::size_t unit, std::size_t stretch) const;
+  Interval<graph::OpIndex> tail(std::size_t unit, std::size_t gap) const;
 
   const RedlProblem& problem_;
   const std::vector<StretchedUnit>& units_;
   const Capacities& capacities_;
-  OpIndex op_count_;
+  graph::OpIndex op_count_;
   PlacementProgram program_;
   int always_ = 0;                       // a column that is 1: what does not depend on the choices
   std::vector<LoadSpan> loads_;          // of the fast tier
@@ -92,7 +92,7 @@ void Writer::add_choices(std::size_t index) {
 void Writer::add_op_times() {
   add_cost(kAlways, time(problem_.start.back()));
   const auto of_ops = stretches_of_ops(problem_, units_);
-  for (OpIndex op = 0; op < op_count_; ++op) {
+  for (graph::OpIndex op = 0; op < op_count_; ++op) {
     std::vector<std::size_t> slow;
     std::vector<int> fast;
     std::vector<double> alone;
@@ -118,7 +118,7 @@ void Writer::add_op_times() {
 }
 
 // Each set of the operands has its own time in the slow tier.
-void Writer::add_together(OpIndex op, const std::vector<std::size_t>& units, const std::vector<int>& fast) {
+void Writer::add_together(graph::OpIndex op, const std::vector<std::size_t>& units, const std::vector<int>& fast) {
   std::vector<double> times;
   for (std::size_t set = 0; set < std::size_t{1} << units.size(); ++set) {
     std::vector<std::size_t> slow;
@@ -130,30 +130,30 @@ void Writer::add_together(OpIndex op, const std::vector<std::size_t>& units, con
   program_.add_configurations(fast, times);
 }
 
-std::size_t Writer::bucket_of(OpIndex op) const {
+std::size_t Writer::bucket_of(graph::OpIndex op) const {
   const double share = problem_.start[static_cast<std::size_t>(op)] / std::max(1e-12, problem_.start.back());
   return std::min<std::size_t>(kBuckets - 1, static_cast<std::size_t>(share * kBuckets));
 }
 
 // At most a third of the gap: the rest is what its being cut gains.
-Interval<OpIndex> Writer::window(std::size_t unit, std::size_t stretch) const {
-  const OpIndex end = units_[unit].stretches[stretch].ops.begin;
-  const OpIndex begin = stretch == 0 ? 0 : units_[unit].stretches[stretch - 1].ops.end;
+Interval<graph::OpIndex> Writer::window(std::size_t unit, std::size_t stretch) const {
+  const graph::OpIndex end = units_[unit].stretches[stretch].ops.begin;
+  const graph::OpIndex begin = stretch == 0 ? 0 : units_[unit].stretches[stretch - 1].ops.end;
   const Seconds held =
       std::min(kWindowTimes * problem_.costs.transfer_seconds(slow_of(unit).inward, units_[unit].bytes),
                problem_.seconds_in({begin, end}) / 3);
   const auto first = std::ranges::lower_bound(problem_.start, problem_.start[static_cast<std::size_t>(end)] - held);
-  return {std::clamp(static_cast<OpIndex>(first - problem_.start.begin()), begin, end), end};
+  return {std::clamp(static_cast<graph::OpIndex>(first - problem_.start.begin()), begin, end), end};
 }
 
-Interval<OpIndex> Writer::tail(std::size_t unit, std::size_t gap) const {
+Interval<graph::OpIndex> Writer::tail(std::size_t unit, std::size_t gap) const {
   const StretchedUnit& divided = units_[unit];
-  const OpIndex begin = divided.stretches[gap].ops.end;
-  const OpIndex end = divided.wraps(gap) ? op_count_ : divided.stretches[gap + 1].ops.begin;
+  const graph::OpIndex begin = divided.stretches[gap].ops.end;
+  const graph::OpIndex end = divided.wraps(gap) ? op_count_ : divided.stretches[gap + 1].ops.begin;
   const Seconds held = std::min(kWindowTimes * problem_.costs.transfer_seconds(slow_of(unit).outward, divided.bytes),
                                 problem_.seconds_in({begin, end}) / 3);
   const auto last = std::ranges::lower_bound(problem_.start, problem_.start[static_cast<std::size_t>(begin)] + held);
-  return {begin, std::clamp(static_cast<OpIndex>(last - problem_.start.begin()), begin, end)};
+  return {begin, std::clamp(static_cast<graph::OpIndex>(last - problem_.start.begin()), begin, end)};
 }
 
 void Writer::add_copies(std::size_t index) {
@@ -161,7 +161,7 @@ void Writer::add_copies(std::size_t index) {
   if (!unit.may_leave) return;
   const auto& fast = program_.fast_of[index];
   const auto& kept = program_.kept_of[index];
-  const LinkId link = slow_of(index).inward;
+  const memory::LinkId link = slow_of(index).inward;
   const double seconds = time(problem_.costs.transfer_seconds(link, unit.bytes));
   const double price = seconds * (problem_.costs.interference(link) + kCopyPrice);
   for (std::size_t s = 0; s < unit.stretches.size(); ++s) {
@@ -208,7 +208,7 @@ void Writer::add_write_backs_of_what_is_only_read(std::size_t index) {
 
 void Writer::add_write_back(std::size_t index, std::size_t stretch, const std::vector<Sum>& when) {
   if (when.empty()) return;
-  const LinkId link = slow_of(index).outward;
+  const memory::LinkId link = slow_of(index).outward;
   const double seconds = time(problem_.costs.transfer_seconds(link, units_[index].bytes));
   const double price = seconds * (problem_.costs.interference(link) + kCopyPrice);
   const int column = program_.add_derived({.cost = price, .lower = 0, .upper = 1}, when);
@@ -219,26 +219,26 @@ void Writer::add_write_back(std::size_t index, std::size_t stretch, const std::v
 void Writer::add_lanes() {
   const double room = kLaneShare * time(problem_.start.back()) / kBuckets;
   for (const SlowTier& slow : problem_.slow) {
-    for (const LinkId link : {slow.inward, slow.outward}) {
+    for (const memory::LinkId link : {slow.inward, slow.outward}) {
       for (Sum& seconds : lanes_[as_index(link)]) program_.add_derived({.cost = 1}, {seconds.add(kAlways, -room)});
     }
   }
 }
 
 bool Writer::add_fast_capacity() {
-  const IdVector<OpIndex, double> constant = whole_load(loads_, op_count_, /*constant_only=*/true);
+  const IdVector<graph::OpIndex, double> constant = whole_load(loads_, op_count_, /*constant_only=*/true);
   if (*std::ranges::max_element(constant) > 1 + 1e-12) return false;
-  const IdVector<OpIndex, double> all = whole_load(loads_, op_count_);
-  std::vector<OpIndex> ops = maxima_of(loads_, op_count_);
-  std::erase_if(ops, [&](OpIndex op) { return all[op] <= 1; });
+  const IdVector<graph::OpIndex, double> all = whole_load(loads_, op_count_);
+  std::vector<graph::OpIndex> ops = maxima_of(loads_, op_count_);
+  std::erase_if(ops, [&](graph::OpIndex op) { return all[op] <= 1; });
   const std::vector<int> loads = program_.add_loads(loads_, ops);
   const std::vector<int> windows = program_.add_loads(windows_, ops);
-  const IdVector<OpIndex, double> constant_windows = whole_load(windows_, op_count_, /*constant_only=*/true);
-  OpIndex since = 0;
+  const IdVector<graph::OpIndex, double> constant_windows = whole_load(windows_, op_count_, /*constant_only=*/true);
+  graph::OpIndex since = 0;
   for (std::size_t i = 0; i < ops.size(); ++i) {
     const double room = 1 - constant[ops[i]];
     program_.ilp.columns[loads[i]].upper = std::max(0.0, room);
-    const OpIndex until = i + 1 < ops.size() ? ops[i + 1] : ops[i] + 1;
+    const graph::OpIndex until = i + 1 < ops.size() ? ops[i + 1] : ops[i] + 1;
     const double price = kWindowPrice * time(problem_.seconds_in({since, until})) / 2;
     Sum lacking;
     lacking.add(loads[i], 1).add(windows[i], 1);
@@ -264,9 +264,9 @@ void Writer::add_slow_capacity() {
     const int ever = program_.add_derived({.lower = 0, .upper = 1}, when);
     spans.push_back({problem_.units[i].range, ever, size(units_[i].bytes)});
   }
-  const IdVector<OpIndex, double> all = whole_load(spans, op_count_);
-  std::vector<OpIndex> ops = maxima_of(spans, op_count_);
-  std::erase_if(ops, [&](OpIndex op) { return all[op] <= room; });
+  const IdVector<graph::OpIndex, double> all = whole_load(spans, op_count_);
+  std::vector<graph::OpIndex> ops = maxima_of(spans, op_count_);
+  std::erase_if(ops, [&](graph::OpIndex op) { return all[op] <= room; });
   for (const int load : program_.add_loads(spans, ops)) {
     program_.ilp.columns[load].upper = room;
   }
@@ -279,4 +279,4 @@ std::optional<PlacementProgram> write_program(const RedlProblem& problem, const 
   return Writer(problem, units, capacities).write();
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -9,7 +9,7 @@
 #include "sluice/planners/ilp/derived_program.hpp"
 #include "sluice/planners/redl/placement_ilp.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 struct PlacementProgram : DerivedProgram {
   double seconds_per_unit = 1;            // of the objective
@@ -25,4 +25,4 @@ struct PlacementProgram : DerivedProgram {
 std::optional<PlacementProgram> write_program(const RedlProblem& problem, const std::vector<StretchedUnit>& units,
                                               const Capacities& capacities);
 
-}  // namespace sluice
+}  // namespace sluice::planners

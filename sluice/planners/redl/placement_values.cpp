@@ -2,7 +2,7 @@
 
 #include "sluice/planners/redl/placement_program.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 std::vector<double> PlacementProgram::complete(const std::vector<UnitPlacement>& choices) const {
   IdVector<int, double> values(ilp.columns.size(), 0);
@@ -32,4 +32,4 @@ std::vector<UnitPlacement> PlacementProgram::choices_of(const std::vector<double
   return result;
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

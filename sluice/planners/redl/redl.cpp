@@ -18,22 +18,22 @@
 #include "sluice/planners/schedule/pack.hpp"
 #include "sluice/planners/schedule/slow_rooms.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 constexpr int kTrainingPatience = 5;    // rounds without gain, when each costs steps of training
 constexpr int kSimulatedPatience = 12;  // when it costs milliseconds
 constexpr double kGoal = 1.0005;        // of what the ops take alone: nothing left to hide
 
-std::vector<Seconds> starts_without_waiting(const Graph& graph, const CostModel& costs) {
+std::vector<Seconds> starts_without_waiting(const graph::Graph& graph, const profile::CostModel& costs) {
   std::vector<Seconds> start{0.0};
-  for (OpIndex op = 0; op < graph.op_count(); ++op) start.push_back(start.back() + costs.op_seconds(op));
+  for (graph::OpIndex op = 0; op < graph.op_count(); ++op) start.push_back(start.back() + costs.op_seconds(op));
   return start;
 }
 
 // The paper has one slow tier. Where there are more, each unit has its own from the beginning, first come, first
 // served; nearer tiers keep an eighth of their room for what packing loses.
-std::vector<MovingUnit> placed_units(const PlanRequest& request, const Liveness& liveness,
+std::vector<MovingUnit> placed_units(const PlanRequest& request, const graph::Liveness& liveness,
                                      const std::vector<SlowTier>& slow) {
   std::vector<MovingUnit> units = find_moving_units(request.graph, liveness);
   std::vector<Bytes> capacities = request.budgets;
@@ -46,7 +46,7 @@ class Redl final : public PlanSearch {
  public:
   Redl(const PlanRequest& request, const std::vector<SlowTier>& slow)
       : request_(request),
-        liveness_(analyze_liveness(request.graph)),
+        liveness_(graph::analyze_liveness(request.graph)),
         units_(placed_units(request, liveness_, slow)),
         costs_(request.graph, request.profile, request.machine),
         problem_{request.graph,
@@ -62,15 +62,15 @@ class Redl final : public PlanSearch {
   // Finds the placement and the first plan.
   Status start(int patience);
 
-  const Plan& plan() const override { return rounds_->done() ? best() : plans_.at(rounds_->period()); }
+  const plan::Plan& plan() const override { return rounds_->done() ? best() : plans_.at(rounds_->period()); }
   bool done() const override { return rounds_->done(); }
   void observe(const StepObservation& observation) override;
-  const Plan& best() const override { return plans_.at(kept_); }
+  const plan::Plan& best() const override { return plans_.at(kept_); }
   SearchReport report() const override;
 
  private:
   Status try_rules(const StretchRules& rules);
-  Result<Plan> plan_for(int period);
+  Result<plan::Plan> plan_for(int period);
   IntervalEstimate estimate(int period) const;
   int centre() const;
   int first_that_keeps_constraints() const;
@@ -78,25 +78,26 @@ class Redl final : public PlanSearch {
   bool has(RedlAddition addition) const { return request_.additions.has(addition); }
   int longest() const { return std::max(1, static_cast<int>(liveness_.spans.size())); }
   void propose();
-  void describe(Plan& plan, int period, const PeriodSchedule& schedule) const;
+  void describe(plan::Plan& plan, int period, const PeriodSchedule& schedule) const;
 
   const PlanRequest request_;
-  Liveness liveness_;
+  graph::Liveness liveness_;
   std::vector<MovingUnit> units_;
-  CostModel costs_;
+  profile::CostModel costs_;
   RedlProblem problem_;
   std::vector<Bytes> capacities_;
   std::vector<StretchedUnit> stretches_;
   Placement placement_;
   std::optional<PeriodRounds> rounds_;
-  std::map<int, Plan> plans_;  // by period: the best one and the one to run
-  int kept_ = 1;               // the best period that was observed, or the first one
+  std::map<int, plan::Plan> plans_;  // by period: the best one and the one to run
+  int kept_ = 1;                     // the best period that was observed, or the first one
   int steps_ = 0;
 };
 
 IntervalEstimate Redl::estimate(int period) const {
   return estimate_intervals(request_.graph, liveness_, costs_, cut_into_intervals(liveness_, period),
-                            request_.budgets[kFastTier], request_.machine.link(problem_.slow.front().inward).bandwidth);
+                            request_.budgets[memory::kFastTier],
+                            request_.machine.link(problem_.slow.front().inward).bandwidth);
 }
 
 // The period nearest to the median of the layers that keeps constraint (4): shorter ones ask for less room.
@@ -125,13 +126,13 @@ int Redl::first_that_keeps_constraints() const {
   return best;
 }
 
-Result<Plan> Redl::plan_for(int period) {
+Result<plan::Plan> Redl::plan_for(int period) {
   PeriodSchedule schedule;
-  const auto build_at = [&](const std::vector<Bytes>& capacities) -> std::optional<PlanBuilder> {
-    auto found = schedule_periods(problem_, stretches_, placement_, period, capacities[kFastTier]);
+  const auto build_at = [&](const std::vector<Bytes>& capacities) -> std::optional<plan::PlanBuilder> {
+    auto found = schedule_periods(problem_, stretches_, placement_, period, capacities[memory::kFastTier]);
     if (!found) return std::nullopt;
     schedule = std::move(*found);
-    PlanBuilder builder(request_.graph, request_.machine);
+    plan::PlanBuilder builder(request_.graph, request_.machine);
     for (std::size_t i = 0; i < units_.size(); ++i) {
       add_unit_schedule(builder, request_.graph, liveness_, units_[i], schedule.units[i]);
     }
@@ -139,14 +140,15 @@ Result<Plan> Redl::plan_for(int period) {
   };
   SLUICE_ASSIGN(PackedPlan packed, pack_with_less_capacity(request_, capacities_, build_at));
   // The next plan will lose about as much to fragmentation: it need not find that out from the top.
-  capacities_[kFastTier] = std::min(request_.budgets[kFastTier], packed.fast_capacity() + packed.fast_capacity() / 32);
+  capacities_[memory::kFastTier] =
+      std::min(request_.budgets[memory::kFastTier], packed.fast_capacity() + packed.fast_capacity() / 32);
   describe(packed.plan, period, schedule);
   return std::move(packed.plan);
 }
 
 // The paper's program has one tier a tensor, which only tiers that ops can address allow: elsewhere all would be fast.
 std::optional<Placement> Redl::place_units(const StretchRules& rules) const {
-  const Capacities capacities{.fast = request_.budgets[kFastTier],
+  const Capacities capacities{.fast = request_.budgets[memory::kFastTier],
                               .slow = request_.budgets[static_cast<std::size_t>(problem_.slow.back().id)]};
   if (has(RedlAddition::kStretches) || !problem_.addressable()) return place(problem_, stretches_, capacities, {});
   StretchRules whole = rules;
@@ -167,12 +169,12 @@ Status Redl::try_rules(const StretchRules& rules) {
   std::optional<Placement> placement = place_units(rules);
   if (!placement) {
     return Error{ErrorCode::kNoneFound,
-                 "no placement keeps within the fast budget of " + format_bytes(request_.budgets[kFastTier])};
+                 "no placement keeps within the fast budget of " + format_bytes(request_.budgets[memory::kFastTier])};
   }
   placement_ = std::move(*placement);
   capacities_ = request_.budgets;
   kept_ = has(RedlAddition::kSearch) ? centre() : first_that_keeps_constraints();
-  SLUICE_ASSIGN(Plan plan, plan_for(kept_));
+  SLUICE_ASSIGN(plan::Plan plan, plan_for(kept_));
   plans_[kept_] = std::move(plan);
   return {};
 }
@@ -206,7 +208,7 @@ void Redl::observe(const StepObservation& observation) {
 // Makes the plan for the next period, passing over those that have none. The best one's plan stays.
 void Redl::propose() {
   while (!rounds_->done() && !plans_.contains(rounds_->period())) {
-    Result<Plan> plan = plan_for(rounds_->period());
+    Result<plan::Plan> plan = plan_for(rounds_->period());
     if (!plan.ok()) {
       rounds_->observe(std::nullopt);
       continue;
@@ -232,7 +234,7 @@ std::vector<PlannerAddition> redl_additions() {
           {"search", "steps decide between periods, instead of constraints 4 and 5 alone"}};
 }
 
-void Redl::describe(Plan& plan, int period, const PeriodSchedule& schedule) const {
+void Redl::describe(plan::Plan& plan, int period, const PeriodSchedule& schedule) const {
   const IntervalEstimate figures = estimate(period);
   plan.solver_status = placement_.status;
   plan.planner_config = {
@@ -263,9 +265,9 @@ Result<std::unique_ptr<PlanSearch>> search_redl(const PlanRequest& request) {
   return std::unique_ptr<PlanSearch>(std::move(search));
 }
 
-Result<Plan> plan_redl(const PlanRequest& request) {
+Result<plan::Plan> plan_redl(const PlanRequest& request) {
   SLUICE_ASSIGN(const std::unique_ptr<Redl> search, start_redl(request, kSimulatedPatience));
-  Plan plan = settle_in_simulation(*search, request);
+  plan::Plan plan = settle_in_simulation(*search, request);
   plan.planner_config.push_back({"search_rounds", fmt::format("{}", search->report().occasions)});
   plan.planner_config.push_back({"search_steps", fmt::format("{}", search->report().steps)});
   return plan;
@@ -288,4 +290,4 @@ PlannerEntry redl_planner() {
           .additions = redl_additions()};
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

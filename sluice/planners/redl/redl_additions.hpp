@@ -2,7 +2,7 @@
 // replaces.
 #pragma once
 
-namespace sluice {
+namespace sluice::planners {
 
 enum class RedlAddition {
   kStretches,  // the placement decides by stretches of uses; off: one tier per tensor for the whole step
@@ -10,4 +10,4 @@ enum class RedlAddition {
   kSearch,     // steps decide between periods; off: the first period that keeps the constraints
 };
 
-}  // namespace sluice
+}  // namespace sluice::planners

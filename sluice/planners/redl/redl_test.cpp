@@ -11,7 +11,7 @@
 #include "sluice/testing/program_oracle.hpp"
 #include "sluice/testing/random/random_graph.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 struct RedlCase {
@@ -66,7 +66,7 @@ TEST(RedlPlanner, NeedsHardlyAnyFastMemoryWhereOpsCanAddressTheSlowTier) {
   const PlanningProblem problem(merged_model("resnet20", 4, 32), "optane", 1e9, 4e9);
   const auto plan = make_plan("redl", problem.request(0.02));
   ASSERT_TRUE(plan.ok()) << plan.error().message;
-  EXPECT_LE(plan->arena_bytes[kFastTier], plan->budgets[kFastTier]);
+  EXPECT_LE(plan->arena_bytes[memory::kFastTier], plan->budgets[memory::kFastTier]);
 }
 
 TEST(RedlPlanner, TooSmallABudgetNamesTheSmallestThatWorks) {
@@ -90,14 +90,14 @@ TEST(RedlPlanner, IsRightOnRandomGraphsWhoseOpsCannotAddressTheSlowTier) {
         continue;
       }
       ++accepted;
-      const Program program = lower_plan(problem.graph, problem.machine, *plan).value();
+      const program::Program program = program::lower_plan(problem.graph, problem.machine, *plan).value();
       EXPECT_EQ(testing::find_race(problem.graph, program, seed), std::nullopt);
     }
   }
   EXPECT_GE(accepted, 25);
 }
 
-int period_of(const Plan& plan) { return std::stoi(plan.planner_config.front().second); }
+int period_of(const plan::Plan& plan) { return std::stoi(plan.planner_config.front().second); }
 
 // Step times from outside decide, whatever the simulator would say; every plan proposed is sound.
 TEST(RedlSearch, SettlesOnThePeriodThatStepsAreFastestWith) {
@@ -108,7 +108,7 @@ TEST(RedlSearch, SettlesOnThePeriodThatStepsAreFastestWith) {
   const int first = period_of((*search)->plan());
   std::vector<int> run;
   while (!(*search)->done()) {
-    EXPECT_TRUE(verify_plan(problem.graph, problem.machine, (*search)->plan()).empty());
+    EXPECT_TRUE(plan::verify_plan(problem.graph, problem.machine, (*search)->plan()).empty());
     run.push_back(period_of((*search)->plan()));
     (*search)->observe({.seconds = 100.0 + std::abs(run.back() - (first + 2)), .stalls = {}});
   }
@@ -150,4 +150,4 @@ TEST(RedlPlanner, PlansResnet200WithinSeconds) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::planners

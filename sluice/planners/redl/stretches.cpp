@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
-Seconds slow_seconds(const RedlProblem& problem, std::size_t unit, Interval<OpIndex> ops) {
+Seconds slow_seconds(const RedlProblem& problem, std::size_t unit, Interval<graph::OpIndex> ops) {
   Seconds seconds = 0;
-  for (const Use& use : problem.units[unit].uses) {
+  for (const graph::Use& use : problem.units[unit].uses) {
     if (ops.contains(use.op)) seconds += seconds_lost(problem, use.op, std::span(&unit, 1));
   }
   return seconds;
@@ -27,7 +27,7 @@ class Divider {
     if (leaves) {
       result.stretches = runs_of_uses(unit);
     } else if (!unit.range.empty()) {
-      const bool writes = std::ranges::any_of(unit.uses, &Use::writes);
+      const bool writes = std::ranges::any_of(unit.uses, &graph::Use::writes);
       result.stretches.push_back({.ops = unit.range, .writes = writes});
     }
     result.in_place = in_place;
@@ -41,7 +41,7 @@ class Divider {
  private:
   std::vector<Stretch> runs_of_uses(const MovingUnit& unit) const {
     std::vector<Stretch> runs;
-    for (const Use& use : unit.uses) {
+    for (const graph::Use& use : unit.uses) {
       if (runs.empty() || is_gap(unit, runs.back().ops.end, use.op)) runs.push_back({.ops = {use.op, use.op}});
       runs.back().ops.end = use.op + 1;
       runs.back().writes = runs.back().writes || use.writes;
@@ -49,7 +49,7 @@ class Divider {
     return runs;
   }
 
-  bool is_gap(const MovingUnit& unit, OpIndex begin, OpIndex end) const {
+  bool is_gap(const MovingUnit& unit, graph::OpIndex begin, graph::OpIndex end) const {
     if (begin == end || begin - 1 < unit.complete_after) return false;
     if (rules_.short_gaps) return true;
     const Seconds there_and_back = problem_.costs.transfer_seconds(unit.slow.outward, unit.moved_bytes) +
@@ -70,20 +70,21 @@ std::vector<StretchedUnit> find_stretches(const RedlProblem& problem, const Stre
   return units;
 }
 
-std::vector<Interval<OpIndex>> ranges_of_gap(const StretchedUnit& unit, std::size_t gap, OpIndex op_count) {
-  const OpIndex begin = unit.stretches[gap].ops.end;
+std::vector<Interval<graph::OpIndex>> ranges_of_gap(const StretchedUnit& unit, std::size_t gap,
+                                                    graph::OpIndex op_count) {
+  const graph::OpIndex begin = unit.stretches[gap].ops.end;
   if (!unit.wraps(gap)) return {{begin, unit.stretches[gap + 1].ops.begin}};
   return {{begin, op_count}, {0, unit.stretches.front().ops.begin}};
 }
 
-Seconds seconds_lost(const RedlProblem& problem, OpIndex op, std::span<const std::size_t> slow_units) {
-  std::vector<TierId> tiers;
+Seconds seconds_lost(const RedlProblem& problem, graph::OpIndex op, std::span<const std::size_t> slow_units) {
+  std::vector<memory::TierId> tiers;
   for (const auto* operands : {&problem.graph.op(op).inputs, &problem.graph.op(op).outputs}) {
-    for (const TensorId id : *operands) {
+    for (const graph::TensorId id : *operands) {
       const auto unit = std::ranges::find_if(slow_units, [&](std::size_t each) {
         return std::ranges::find(problem.units[each].tensors, id) != problem.units[each].tensors.end();
       });
-      tiers.push_back(unit != slow_units.end() ? problem.units[*unit].slow.id : kFastTier);
+      tiers.push_back(unit != slow_units.end() ? problem.units[*unit].slow.id : memory::kFastTier);
     }
   }
   return problem.costs.op_seconds(op, tiers) - problem.costs.op_seconds(op);
@@ -95,7 +96,7 @@ std::vector<std::vector<StretchRef>> stretches_of_ops(const RedlProblem& problem
   for (std::size_t i = 0; i < units.size(); ++i) {
     if (units[i].pinned()) continue;
     std::size_t stretch = 0;
-    for (const Use& use : problem.units[i].uses) {
+    for (const graph::Use& use : problem.units[i].uses) {
       while (use.op >= units[i].stretches[stretch].ops.end) ++stretch;
       result[static_cast<std::size_t>(use.op)].push_back({i, stretch});
     }
@@ -103,4 +104,4 @@ std::vector<std::vector<StretchRef>> stretches_of_ops(const RedlProblem& problem
   return result;
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

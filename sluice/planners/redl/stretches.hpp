@@ -20,15 +20,15 @@
 #include "sluice/planners/schedule/slow_tier.hpp"
 #include "sluice/profile/cost_model.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 // What does not change while ReDL plans for one request.
 struct RedlProblem {
-  const Graph& graph;
-  const Machine& machine;
-  const Liveness& liveness;
+  const graph::Graph& graph;
+  const memory::Machine& machine;
+  const graph::Liveness& liveness;
   const std::vector<MovingUnit>& units;  // each with its slow tier
-  const CostModel& costs;
+  const profile::CostModel& costs;
   std::vector<SlowTier> slow;  // nearest first
   std::vector<Seconds> start;  // by OpIndex, and the step's end: op after op in the fast tier, without waiting
   AdditionSet additions = {};  // RedlAddition
@@ -37,7 +37,7 @@ struct RedlProblem {
   bool addressable() const {
     return std::ranges::any_of(slow, [&](const SlowTier& each) { return machine.tier(each.id).addressable; });
   }
-  Seconds seconds_in(Interval<OpIndex> ops) const {
+  Seconds seconds_in(Interval<graph::OpIndex> ops) const {
     return start[static_cast<std::size_t>(ops.end)] - start[static_cast<std::size_t>(ops.begin)];
   }
 };
@@ -52,9 +52,9 @@ struct StretchRules {
 };
 
 struct Stretch {
-  Interval<OpIndex> ops;     // [first use, one past last use)
-  bool writes = false;       // some op of the stretch writes the unit
-  Seconds slow_seconds = 0;  // extra time of its ops with this unit, and nothing else, in the slow tier
+  Interval<graph::OpIndex> ops;  // [first use, one past last use)
+  bool writes = false;           // some op of the stretch writes the unit
+  Seconds slow_seconds = 0;      // extra time of its ops with this unit, and nothing else, in the slow tier
 };
 
 struct StretchedUnit {
@@ -73,10 +73,11 @@ struct StretchedUnit {
 std::vector<StretchedUnit> find_stretches(const RedlProblem& problem, const StretchRules& rules);
 
 // The op ranges of a gap, perhaps empty: one, or two when it wraps.
-std::vector<Interval<OpIndex>> ranges_of_gap(const StretchedUnit& unit, std::size_t gap, OpIndex op_count);
+std::vector<Interval<graph::OpIndex>> ranges_of_gap(const StretchedUnit& unit, std::size_t gap,
+                                                    graph::OpIndex op_count);
 
 // How much longer the op takes with these units in their slow tiers than with everything in the fast tier.
-Seconds seconds_lost(const RedlProblem& problem, OpIndex op, std::span<const std::size_t> slow_units);
+Seconds seconds_lost(const RedlProblem& problem, graph::OpIndex op, std::span<const std::size_t> slow_units);
 
 // For each op, the stretches that contain it, as pairs of unit and stretch in unit order. Pinned units are left out.
 struct StretchRef {
@@ -86,4 +87,4 @@ struct StretchRef {
 std::vector<std::vector<StretchRef>> stretches_of_ops(const RedlProblem& problem,
                                                       const std::vector<StretchedUnit>& units);
 
-}  // namespace sluice
+}  // namespace sluice::planners

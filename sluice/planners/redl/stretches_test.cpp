@@ -5,12 +5,12 @@
 
 #include "sluice/planners/redl/problem_for_tests.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 constexpr Seconds kOpSeconds = 1e-3;  // of every op of a RedlStep
 
-using Ops = Interval<OpIndex>;
+using Ops = Interval<graph::OpIndex>;
 using testing::RedlStep;
 using testing::step_of_uses;
 
@@ -23,7 +23,7 @@ std::vector<Ops> ops_of(const StretchedUnit& unit) {
 }
 
 TEST(Stretches, AreRunsOfUsesAndAPersistentUnitWrapsAround) {
-  const RedlStep step(step_of_uses({"*..rr...u.", "wr....r..."}, kMiB), TierKind::kEmulated);
+  const RedlStep step(step_of_uses({"*..rr...u.", "wr....r..."}, kMiB), memory::TierKind::kEmulated);
   const auto units = find_stretches(step.problem, kEveryStretch);
   const StretchedUnit& parameter = units[step.unit_of(0)];
   EXPECT_THAT(ops_of(parameter), ::testing::ElementsAre(Ops{2, 4}, Ops{7, 8}));
@@ -38,13 +38,13 @@ TEST(Stretches, AreRunsOfUsesAndAPersistentUnitWrapsAround) {
 
 // A copy out and one back take 2 x 1.05 ms, the gaps 1 and 3 ms.
 TEST(Stretches, AGapTooShortForACopyOutAndBackIsNone) {
-  const RedlStep step(step_of_uses({"w.r...r"}, kMiB), TierKind::kEmulated);
+  const RedlStep step(step_of_uses({"w.r...r"}, kMiB), memory::TierKind::kEmulated);
   const auto units = find_stretches(step.problem, {.small_bytes = 0});
   EXPECT_THAT(ops_of(units[0]), ::testing::ElementsAre(Ops{0, 3}, Ops{6, 7}));
 }
 
 TEST(Stretches, EachUnitIsAsSlowAsItsOwnTier) {
-  RedlStep step(step_of_uses({"w.....r", "w....r."}, kMiB), TierKind::kEmulated, kOpSeconds, /*farther=*/true);
+  RedlStep step(step_of_uses({"w.....r", "w....r."}, kMiB), memory::TierKind::kEmulated, kOpSeconds, /*farther=*/true);
   step.units[1].slow = testing::kFartherOfTests;
   const auto units = find_stretches(step.problem, kEveryStretch);
   EXPECT_NEAR(units[0].stretches[1].slow_seconds, kMiB / 1e9 - kOpSeconds, 1e-9);
@@ -52,16 +52,16 @@ TEST(Stretches, EachUnitIsAsSlowAsItsOwnTier) {
 }
 
 TEST(Stretches, SmallUnitsArePinned) {
-  const RedlStep step(step_of_uses({"w.....r"}, kMiB), TierKind::kEmulated);
+  const RedlStep step(step_of_uses({"w.....r"}, kMiB), memory::TierKind::kEmulated);
   const auto units = find_stretches(step.problem, {.small_bytes = 2 * kMiB});
   EXPECT_TRUE(units[0].pinned());
   EXPECT_THAT(ops_of(units[0]), ::testing::ElementsAre(Ops{0, 7}));
 }
 
 TEST(Stretches, AreUsedInPlaceOnlyWhereOpsCanAddressTheTier) {
-  const Graph graph = step_of_uses({"w.....r"}, kMiB);
-  const RedlStep memory(graph, TierKind::kEmulated);
-  const RedlStep file(graph, TierKind::kFile);
+  const graph::Graph graph = step_of_uses({"w.....r"}, kMiB);
+  const RedlStep memory(graph, memory::TierKind::kEmulated);
+  const RedlStep file(graph, memory::TierKind::kFile);
   const auto in_memory = find_stretches(memory.problem, kEveryStretch);
   EXPECT_TRUE(in_memory[0].in_place);
   EXPECT_NEAR(in_memory[0].stretches[1].slow_seconds, kMiB / 1e9 - kOpSeconds, 1e-9) << "the rest hides behind the op";
@@ -71,11 +71,11 @@ TEST(Stretches, AreUsedInPlaceOnlyWhereOpsCanAddressTheTier) {
 }
 
 TEST(Stretches, WhatTwoUnitsCostTogetherIsWhatTheOpLoses) {
-  const RedlStep step(step_of_uses({"w...r", ".w..r"}, kMiB), TierKind::kEmulated);
+  const RedlStep step(step_of_uses({"w...r", ".w..r"}, kMiB), memory::TierKind::kEmulated);
   const std::vector<std::size_t> both{step.unit_of(0), step.unit_of(1)};
   EXPECT_NEAR(seconds_lost(step.problem, 4, both), 2 * kMiB / 1e9 - kOpSeconds, 1e-9);
   EXPECT_EQ(seconds_lost(step.problem, 4, {}), 0);
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-namespace sluice {
+namespace sluice::planners {
 
 UnitState::UnitState(const StretchedUnit& unit) : unit_(&unit), fast_(unit.stretches.size(), !unit.in_place) {
   for (std::size_t gap = 0; gap < unit.gap_count(); ++gap) {
@@ -35,20 +35,22 @@ std::vector<bool> UnitState::write_backs() const {
 }
 
 // Pieces end and begin at gaps that are not kept; none is open over a stretch in the slow tier.
-TensorSchedule UnitState::schedule(Interval<OpIndex> range, OpIndex op_count) const {
+TensorSchedule UnitState::schedule(Interval<graph::OpIndex> range, graph::OpIndex op_count) const {
   if (unit_->pinned()) return fast_over(range, unit_->persistent);
   const std::size_t count = unit_->stretches.size();
   const bool starts_fast = unit_->persistent && !gaps_.empty() && gaps_.back().kept;
   TensorSchedule schedule{.fast_at_start = starts_fast, .pieces = {}};
   for (std::size_t s = 0; s < count; ++s) {
     if (!fast_[s]) continue;
-    const Interval<OpIndex> uses = unit_->stretches[s].ops;
+    const Interval<graph::OpIndex> uses = unit_->stretches[s].ops;
     const std::size_t before = gap_before(s);
     if (s == 0 || !gaps_[s - 1].kept) {
-      OpIndex begin = starts_fast && s == 0 ? 0 : uses.begin;
+      graph::OpIndex begin = starts_fast && s == 0 ? 0 : uses.begin;
       if (is_brought(s)) begin = gaps_[before].window_begin;
-      schedule.pieces.push_back(
-          {.ops = {begin, begin}, .first_use = uses.begin, .comes = Cause::kAhead, .leaves = Cause::kPlacedInSlow});
+      schedule.pieces.push_back({.ops = {begin, begin},
+                                 .first_use = uses.begin,
+                                 .comes = plan::Cause::kAhead,
+                                 .leaves = plan::Cause::kPlacedInSlow});
     }
     FastPiece& piece = schedule.pieces.back();
     piece.last_use = piece.evict_after = uses.end - 1;
@@ -59,4 +61,4 @@ TensorSchedule UnitState::schedule(Interval<OpIndex> range, OpIndex op_count) co
   return schedule;
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -6,12 +6,12 @@
 #include "sluice/planners/redl/stretches.hpp"
 #include "sluice/planners/schedule/tensor_schedule.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 struct GapState {
-  bool kept = false;         // the unit stays in the fast tier
-  OpIndex tail_end = 0;      // not kept: room for the copy out, [end of the stretch before, tail_end)
-  OpIndex window_begin = 0;  // not kept: room for the copy in, [window_begin, begin of the stretch after)
+  bool kept = false;                // the unit stays in the fast tier
+  graph::OpIndex tail_end = 0;      // not kept: room for the copy out, [end of the stretch before, tail_end)
+  graph::OpIndex window_begin = 0;  // not kept: room for the copy in, [window_begin, begin of the stretch after)
 };
 
 class UnitState {
@@ -34,7 +34,7 @@ class UnitState {
   // By gap: whether the unit leaves the fast tier there with no valid copy in the slow one.
   std::vector<bool> write_backs() const;
 
-  TensorSchedule schedule(Interval<OpIndex> range, OpIndex op_count) const;
+  TensorSchedule schedule(Interval<graph::OpIndex> range, graph::OpIndex op_count) const;
 
  private:
   const StretchedUnit* unit_;
@@ -42,4 +42,4 @@ class UnitState {
   std::vector<GapState> gaps_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -15,10 +15,10 @@
 #include "sluice/testing/random/random_graph.hpp"
 #include "sluice/testing/test_set.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
-std::string config_value(const Plan& plan, const std::string& key) {
+std::string config_value(const plan::Plan& plan, const std::string& key) {
   for (const auto& [name, value] : plan.planner_config) {
     if (name == key) return value;
   }
@@ -50,7 +50,7 @@ TEST(Ablation, EveryVariantIsRightOnRandomGraphs) {
     for (const std::string& variant : variants()) {
       SCOPED_TRACE(variant);
       for (const double share : {0.6, 0.9}) {
-        const Result<Plan> plan = make_plan(variant, problem.request(share));  // verifies it
+        const Result<plan::Plan> plan = make_plan(variant, problem.request(share));  // verifies it
         if (!plan.ok()) {
           const bool needs_in_place = variant.starts_with("autotm-static") && seed % 3 == 0;
           EXPECT_TRUE(needs_in_place ? plan.error().code == ErrorCode::kUnsupported
@@ -60,8 +60,8 @@ TEST(Ablation, EveryVariantIsRightOnRandomGraphs) {
         }
         ++accepted[variant];
         EXPECT_EQ(plan->planner, variant);
-        const Program program = lower_plan(problem.graph, problem.machine, *plan).value();
-        const PlanGraph step(problem.graph, *plan);
+        const program::Program program = program::lower_plan(problem.graph, problem.machine, *plan).value();
+        const plan::PlanGraph step(problem.graph, *plan);
         EXPECT_EQ(testing::find_race(step.graph(), program, seed), std::nullopt);
       }
     }
@@ -92,13 +92,13 @@ TEST(SentinelAsPublished, TheEquationsAloneChooseTheInterval) {
     const PlanningProblem problem(merged_model("resnet32", 16, 32), "optane", 2e9);
     const auto plan = make_plan("sentinel:additions=none", problem.request(share));
     ASSERT_TRUE(plan.ok()) << plan.error().message;
-    const Liveness liveness = analyze_liveness(problem.graph);
-    const CostModel costs(problem.graph, problem.profile, problem.machine);
+    const graph::Liveness liveness = graph::analyze_liveness(problem.graph);
+    const profile::CostModel costs(problem.graph, problem.profile, problem.machine);
     int best = 1;
     Seconds goal = 1e9;
     for (int length = 1; length <= static_cast<int>(liveness.spans.size()) / 2; ++length) {
       const auto figures = estimate_intervals(problem.graph, liveness, costs, cut_into_intervals(liveness, length),
-                                              plan->budgets[kFastTier], 2e9);
+                                              plan->budgets[memory::kFastTier], 2e9);
       if (!figures.space_ok) break;
       if (figures.goal_seconds >= goal) continue;
       goal = figures.goal_seconds;
@@ -110,19 +110,19 @@ TEST(SentinelAsPublished, TheEquationsAloneChooseTheInterval) {
 }
 
 // Ops for which a tensor that is not needed in this interval or the next is in fast memory without having to be.
-int idle_stays(const PlanningProblem& problem, const Plan& plan) {
-  const Liveness liveness = analyze_liveness(problem.graph);
+int idle_stays(const PlanningProblem& problem, const plan::Plan& plan) {
+  const graph::Liveness liveness = graph::analyze_liveness(problem.graph);
   const IntervalCut cut = cut_into_intervals(liveness, std::stoi(config_value(plan, "interval_length")));
   int stays = 0;
   for (const MovingUnit& unit : find_moving_units(problem.graph, liveness)) {
     if (!unit.may_move || unit.moved_bytes < kSmallTensorBytes) continue;
     for (std::size_t i = 0; i + 1 < unit.uses.size(); ++i) {
-      const OpIndex from = unit.uses[i].op;
-      const OpIndex to = unit.uses[i + 1].op;
-      const auto interval = [&](OpIndex op) { return cut.interval_of_op[static_cast<std::size_t>(op)]; };
+      const graph::OpIndex from = unit.uses[i].op;
+      const graph::OpIndex to = unit.uses[i + 1].op;
+      const auto interval = [&](graph::OpIndex op) { return cut.interval_of_op[static_cast<std::size_t>(op)]; };
       if (from < unit.complete_after || interval(to) <= interval(from) + 1) continue;
-      for (const Residency& each : plan.residencies) {
-        if (each.tensor != unit.tensors.front() || each.tier != kFastTier) continue;
+      for (const plan::Residency& each : plan.residencies) {
+        if (each.tensor != unit.tensors.front() || each.tier != memory::kFastTier) continue;
         stays += each.ops.begin <= from && each.ops.end > to ? 1 : 0;
       }
     }
@@ -140,21 +140,22 @@ TEST(SentinelAsPublished, WhatTwoIntervalsDoNotNeedLeaves) {
 }
 
 // By cause: how many migrations.
-std::map<Cause, int> causes_of(const Plan& plan) {
-  std::map<Cause, int> causes;
-  for (const Migration& migration : plan.migrations) ++causes[migration.cause];
+std::map<plan::Cause, int> causes_of(const plan::Plan& plan) {
+  std::map<plan::Cause, int> causes;
+  for (const plan::Migration& migration : plan.migrations) ++causes[migration.cause];
   return causes;
 }
 
 // Prefetches that begin before the interval before the one that needs them.
-int early_prefetches(const PlanningProblem& problem, const Plan& plan) {
+int early_prefetches(const PlanningProblem& problem, const plan::Plan& plan) {
   const IntervalCut cut =
-      cut_into_intervals(analyze_liveness(problem.graph), std::stoi(config_value(plan, "interval_length")));
+      cut_into_intervals(graph::analyze_liveness(problem.graph), std::stoi(config_value(plan, "interval_length")));
   int early = 0;
-  for (const Migration& migration : plan.migrations) {
-    if (plan.residencies[migration.to].tier != kFastTier || migration.needed_by >= problem.graph.op_count()) continue;
+  for (const plan::Migration& migration : plan.migrations) {
+    if (plan.residencies[migration.to].tier != memory::kFastTier || migration.needed_by >= problem.graph.op_count())
+      continue;
     const int needing = cut.interval_of_op[migration.needed_by];
-    const OpIndex previous = needing == 0 ? 0 : cut.intervals[needing - 1].begin;
+    const graph::OpIndex previous = needing == 0 ? 0 : cut.intervals[needing - 1].begin;
     early += migration.issue_after + 1 < previous ? 1 : 0;
   }
   return early;
@@ -168,9 +169,9 @@ TEST(SentinelAsPublished, PrefetchesOneIntervalAheadAtTheEarliest) {
   EXPECT_EQ(early_prefetches(problem, *published), 0);
   EXPECT_GT(early_prefetches(problem, *ahead), 0);
   EXPECT_LT(ahead->predicted_step_seconds, published->predicted_step_seconds);
-  EXPECT_EQ(causes_of(*published)[Cause::kLinkWouldBeLate], 0);
-  EXPECT_GT(causes_of(*ahead)[Cause::kLinkWouldBeLate], 0);
-  for (const Cause cause : {Cause::kAhead, Cause::kNoRoomBefore, Cause::kNotNeededSoon}) {
+  EXPECT_EQ(causes_of(*published)[plan::Cause::kLinkWouldBeLate], 0);
+  EXPECT_GT(causes_of(*ahead)[plan::Cause::kLinkWouldBeLate], 0);
+  for (const plan::Cause cause : {plan::Cause::kAhead, plan::Cause::kNoRoomBefore, plan::Cause::kNotNeededSoon}) {
     EXPECT_GT(causes_of(*published)[cause], 0) << text_of(cause)->name;
   }
 }
@@ -188,11 +189,11 @@ TEST(RedlAsPublished, TheFirstPeriodFromTheMedianThatKeepsTheConstraintsIsTaken)
   const PlanningProblem problem(merged_model("resnet32", 16, 32), "pmbd", 4e9);
   const auto plan = make_plan("redl:additions=stretches+prices", problem.request(0.5));
   ASSERT_TRUE(plan.ok());
-  const Liveness liveness = analyze_liveness(problem.graph);
-  const CostModel costs(problem.graph, problem.profile, problem.machine);
+  const graph::Liveness liveness = graph::analyze_liveness(problem.graph);
+  const profile::CostModel costs(problem.graph, problem.profile, problem.machine);
   const auto keeps_both = [&](int period) {
     const auto figures = estimate_intervals(problem.graph, liveness, costs, cut_into_intervals(liveness, period),
-                                            plan->budgets[kFastTier], 4e9);
+                                            plan->budgets[memory::kFastTier], 4e9);
     return figures.space_ok && figures.exposed_seconds == 0;
   };
   const int median = static_cast<int>(liveness.spans.size()) / 2;
@@ -216,4 +217,4 @@ TEST(RedlAsPublished, OneTierATensorLosesMoreThanOneAStretch) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -13,13 +13,13 @@
 #include "sluice/planners/rescheduled_request.hpp"
 #include "sluice/planners/schedule/everything_fast.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 // Whether the planner could do with the fast budget if slow tiers had no end.
 bool slow_tiers_are_full(const ChosenPlanner& planner, PlanRequest request) {
   constexpr Bytes kEndless = Bytes{1} << 50;
-  std::fill(request.budgets.begin() + kFastTier + 1, request.budgets.end(), kEndless);
+  std::fill(request.budgets.begin() + memory::kFastTier + 1, request.budgets.end(), kEndless);
   request.draft = true;
   return request.budgets.size() > 1 && planner.entry->plan(request).ok();
 }
@@ -27,23 +27,23 @@ bool slow_tiers_are_full(const ChosenPlanner& planner, PlanRequest request) {
 // `why`: in the planner's words, with what it knows of the tier that is too small.
 Error explain_full_slow_tiers(const ChosenPlanner& planner, const PlanRequest& request, const Error& why) {
   std::vector<std::string> tiers;
-  for (std::size_t i = kFastTier + 1; i < request.budgets.size(); ++i) {
+  for (std::size_t i = memory::kFastTier + 1; i < request.budgets.size(); ++i) {
     tiers.push_back(fmt::format("{} with {}", request.machine.tiers[i].name, format_bytes(request.budgets[i])));
   }
   return {
       why.code,
       fmt::format("{} cannot train {} in {} of fast memory: the slow tiers fill up ({}). Give one more room, name a "
                   "further one with --slow, or raise --fast ({})",
-                  planner.entry->name, request.graph.name, format_bytes(request.budgets[kFastTier]),
+                  planner.entry->name, request.graph.name, format_bytes(request.budgets[memory::kFastTier]),
                   fmt::join(tiers, ", "), why.message),
       why.requested_bytes, why.available_bytes};
 }
 
 // For each op the implementation with the smallest workspace, and the processor it has.
-std::vector<OpChoice> leanest_choices(const Graph& graph) {
-  std::vector<OpChoice> choices;
-  for (const Op& op : graph.ops()) {
-    const auto least = std::ranges::min_element(op.implementations, {}, &Implementation::workspace_bytes);
+std::vector<graph::OpChoice> leanest_choices(const graph::Graph& graph) {
+  std::vector<graph::OpChoice> choices;
+  for (const graph::Op& op : graph.ops()) {
+    const auto least = std::ranges::min_element(op.implementations, {}, &graph::Implementation::workspace_bytes);
     const bool any = least != op.implementations.end();
     choices.push_back({any ? static_cast<std::int32_t>(least - op.implementations.begin()) : 0, op.processor});
   }
@@ -53,8 +53,8 @@ std::vector<OpChoice> leanest_choices(const Graph& graph) {
 // What other kernels would bring, if anything: ops keep the fastest ones, whose workspaces may be larger than their data.
 std::string advise_kernel_choice(const ChosenPlanner& planner, const PlanRequest& request, Bytes smallest) {
   if (planner.entry->chooses_implementations) return "";
-  const std::vector<OpChoice> leanest = leanest_choices(request.graph);
-  if (is_own_choice(request.graph, leanest)) return "";
+  const std::vector<graph::OpChoice> leanest = leanest_choices(request.graph);
+  if (graph::is_own_choice(request.graph, leanest)) return "";
   PlanRequest leaner = request;
   leaner.choices = leanest;
   const Result<Bytes> bytes = smallest_feasible_bytes(planner, leaner);
@@ -64,19 +64,19 @@ std::string advise_kernel_choice(const ChosenPlanner& planner, const PlanRequest
 }
 
 Error too_small(const ChosenPlanner& planner, const PlanRequest& request, Bytes smallest, ErrorCode code) {
-  OpIndex op = 0;
-  const Bytes working_set = largest_working_set(request.graph, &op);
+  graph::OpIndex op = 0;
+  const Bytes working_set = plan::largest_working_set(request.graph, &op);
   const Bytes whole = fast_only_bytes(request.graph);
   return {code,
           fmt::format("{} cannot train {} in {} of fast memory; the smallest budget it can use is {} ({:.1f} % of the "
                       "{} that everything takes). The largest op, {}, needs {} for its operands alone{}. Raise "
                       "--fast, or make the batch smaller{}",
-                      planner.entry->name, request.graph.name, format_bytes(request.budgets[kFastTier]),
+                      planner.entry->name, request.graph.name, format_bytes(request.budgets[memory::kFastTier]),
                       format_bytes(smallest), 100.0 * static_cast<double>(smallest) / static_cast<double>(whole),
                       format_bytes(whole), request.graph.op(op).name, format_bytes(working_set),
                       request.graph.op(op).implementations.size() > 1 ? " with the kernel that it usually has" : "",
                       advise_kernel_choice(planner, request, smallest)),
-          smallest, request.budgets[kFastTier]};
+          smallest, request.budgets[memory::kFastTier]};
 }
 
 }  // namespace
@@ -91,7 +91,7 @@ Error advised(const ChosenPlanner& planner, const PlanRequest& request, const Er
   }
   const Result<Bytes> smallest = smallest_feasible_bytes(planner, asked);
   if (smallest.ok()) return too_small(planner, asked, *smallest, why.code);
-  asked.budgets[kFastTier] = fast_only_bytes(asked.graph);  // not even with that
+  asked.budgets[memory::kFastTier] = fast_only_bytes(asked.graph);  // not even with that
   return slow_tiers_are_full(planner, asked) ? explain_full_slow_tiers(planner, asked, smallest.error())
                                              : smallest.error();
 }
@@ -101,4 +101,4 @@ Error advised(std::string_view planner, const PlanRequest& request, const Error&
   return chosen.ok() ? advised(*chosen, request, why) : chosen.error();
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -3,7 +3,7 @@
 
 #include "sluice/planners/chosen_planner.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 // `why`, make_plan()'s error for this request, with what would help in its words and bytes: the smallest budget that
 // works, the op that is the bottleneck, a slow tier that is full, kernels with smaller workspaces. Its code stays, unless
@@ -13,4 +13,4 @@ namespace sluice {
 Error advised(std::string_view planner, const PlanRequest& request, const Error& why);
 Error advised(const ChosenPlanner& planner, const PlanRequest& request, const Error& why);
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -10,7 +10,7 @@
 #include "sluice/planners/registry/registry.hpp"
 #include "sluice/planners/registry/smallest_budget.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 // On-demand paging, which counts how often it is asked, in a budget that holds every op and is too small nevertheless.
@@ -21,7 +21,7 @@ class AdviceTest : public ::testing::Test {
       ++calls_;
       return find_planner("on-demand")->plan(request);
     };
-    request_.budgets[kFastTier] = align_up(largest_working_set(problem_.graph), kBlockAlignment);
+    request_.budgets[memory::kFastTier] = align_up(plan::largest_working_set(problem_.graph), memory::kBlockAlignment);
   }
 
   PlanningProblem problem_{merged_model("resnet20", 4, 32), "file", 1e9};
@@ -32,15 +32,15 @@ class AdviceTest : public ::testing::Test {
 };
 
 TEST_F(AdviceTest, AnInfeasibleRequestRunsThePlannerOnce) {
-  const Result<Plan> plan = make_plan(planner_, request_);
+  const Result<plan::Plan> plan = make_plan(planner_, request_);
   ASSERT_FALSE(plan.ok());
   EXPECT_EQ(plan.error().code, ErrorCode::kNoneFound);
   EXPECT_EQ(calls_, 1);
 }
 
 TEST_F(AdviceTest, WhatIsProvedAheadRunsItNotAtAll) {
-  request_.budgets[kFastTier] -= kBlockAlignment;
-  const Result<Plan> plan = make_plan(planner_, request_);
+  request_.budgets[memory::kFastTier] -= memory::kBlockAlignment;
+  const Result<plan::Plan> plan = make_plan(planner_, request_);
   ASSERT_FALSE(plan.ok());
   EXPECT_EQ(plan.error().code, ErrorCode::kInfeasible);
   EXPECT_EQ(calls_, 0);
@@ -52,10 +52,10 @@ TEST_F(AdviceTest, RunsThePlannerOftenAndNamesABudgetThatWorks) {
   EXPECT_EQ(error.code, why.code);
   EXPECT_GT(calls_, 5);
   EXPECT_LE(calls_, 1 + 18);
-  EXPECT_EQ(error.available_bytes, request_.budgets[kFastTier]);
+  EXPECT_EQ(error.available_bytes, request_.budgets[memory::kFastTier]);
   ASSERT_TRUE(error.requested_bytes);
   EXPECT_EQ(*error.requested_bytes, smallest_feasible_bytes(planner_, request_).value());
-  request_.budgets[kFastTier] = *error.requested_bytes;
+  request_.budgets[memory::kFastTier] = *error.requested_bytes;
   EXPECT_TRUE(make_plan(planner_, request_).ok());
 }
 
@@ -68,4 +68,4 @@ TEST_F(AdviceTest, SaysNothingOfOtherErrors) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::planners

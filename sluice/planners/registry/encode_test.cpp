@@ -10,7 +10,7 @@
 #include "sluice/sim/plan_costs.hpp"
 #include "sluice/sim/simulator.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 constexpr const char* kEncoding = "sentinel:additions=choice+staying+in-place+ahead+lending+encode";
@@ -18,9 +18,9 @@ constexpr const char* kEncoding = "sentinel:additions=choice+staying+in-place+ah
 // Every float of the model is half zeros; the encoder is fast beside the link of 0.5 GB/s.
 PlanningProblem half_zeros(const std::string& slow, BytesPerSecond link, BytesPerSecond coder = 20e9) {
   PlanningProblem problem(merged_model("plain20", 128, 32), slow, link);
-  auto figures = std::make_shared<EncodingFigures>();
-  for (const Tensor& tensor : problem.graph.tensors()) {
-    figures->encoded_bytes.push_back(align_up(tensor.bytes / 2 + tensor.bytes / 32, kBlockAlignment));
+  auto figures = std::make_shared<profile::EncodingFigures>();
+  for (const graph::Tensor& tensor : problem.graph.tensors()) {
+    figures->encoded_bytes.push_back(align_up(tensor.bytes / 2 + tensor.bytes / 32, memory::kBlockAlignment));
   }
   figures->zero_value = {coder, coder};
   problem.profile.encodings = figures;
@@ -36,7 +36,7 @@ struct EncodingPlanner {
 
 class Encode : public ::testing::TestWithParam<EncodingPlanner> {
  protected:
-  static Result<Plan> encoded_plan(const PlanRequest& request) { return make_plan(GetParam().planner, request); }
+  static Result<plan::Plan> encoded_plan(const PlanRequest& request) { return make_plan(GetParam().planner, request); }
 };
 
 INSTANTIATE_TEST_SUITE_P(Planners, Encode,
@@ -44,8 +44,9 @@ INSTANTIATE_TEST_SUITE_P(Planners, Encode,
                                            EncodingPlanner{"joint:additions=encode", "joint", 0.96}),
                          [](const auto& each) { return each.param.without; });
 
-std::int64_t encoded_in(const Plan& plan) {
-  return std::ranges::count_if(plan.residencies, [](const Residency& r) { return r.encoding != Encoding::kNone; });
+std::int64_t encoded_in(const plan::Plan& plan) {
+  return std::ranges::count_if(plan.residencies,
+                               [](const plan::Residency& r) { return r.encoding != memory::Encoding::kNone; });
 }
 
 TEST_P(Encode, MovesFewerBytesAndTakesLessTime) {
@@ -60,12 +61,13 @@ TEST_P(Encode, MovesFewerBytesAndTakesLessTime) {
     EXPECT_LT(encoded->predicted_step_seconds, GetParam().most * plain->predicted_step_seconds);
     EXPECT_GE(encoded->predicted_step_seconds, encoded->order_bound_seconds);
     EXPECT_LE(encoded->arena_bytes[0], encoded->budgets[0]);
-    const PlanCosts costs(problem.graph, problem.profile, problem.machine, *encoded);
-    const StepTimes step = simulate(lower_plan(problem.graph, problem.machine, *encoded).value(), costs.costs());
+    const sim::PlanCosts costs(problem.graph, problem.profile, problem.machine, *encoded);
+    const program::StepTimes step =
+        sim::simulate(program::lower_plan(problem.graph, problem.machine, *encoded).value(), costs.costs());
     for (std::size_t link = 0; link < 2; ++link) EXPECT_LT(step.link_bytes[link], 0.8 * step.raw_link_bytes[link]);
-    for (const Residency& residency : encoded->residencies) {
-      if (residency.encoding == Encoding::kNone) continue;
-      EXPECT_FALSE(is_persistent(problem.graph.tensor(residency.tensor).role));
+    for (const plan::Residency& residency : encoded->residencies) {
+      if (residency.encoding == memory::Encoding::kNone) continue;
+      EXPECT_FALSE(graph::is_persistent(problem.graph.tensor(residency.tensor).role));
       EXPECT_EQ(residency.tier, 1);
     }
   }
@@ -101,4 +103,4 @@ TEST_P(Encode, AsksForItsFiguresOnlyWhereItIsNamed) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::planners

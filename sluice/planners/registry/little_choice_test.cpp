@@ -14,7 +14,7 @@
 #include "sluice/planners/registry/problem_for_tests.hpp"
 #include "sluice/testing/random/random_graph.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 using ::testing::AllOf;
@@ -24,47 +24,47 @@ constexpr int kParts = 8;  // of the step below
 
 // A step in which nothing may run again: data comes in, each with labels, and is added to parameters. What came in lies
 // there until its update, so half of the memory is feature maps. `updates`: else nothing but inputs.
-Graph step_of_inputs(bool updates) {
-  Graph graph;
+graph::Graph step_of_inputs(bool updates) {
+  graph::Graph graph;
   graph.name = "inputs";
-  const auto tensor = [&](const std::string& name, Role role) {
+  const auto tensor = [&](const std::string& name, graph::Role role) {
     return graph.add_tensor({.name = name, .shape = {kMiB / 4}, .role = role, .bytes = kMiB});
   };
-  std::vector<TensorId> data;
+  std::vector<graph::TensorId> data;
   for (int part = 0; part < kParts; ++part) {
     const std::string number = std::to_string(part);
     graph.layers.push_back("layer" + number);
-    data.push_back(tensor("data" + number, Role::kInput));
-    graph.add_op({.name = "input" + number, .kind = OpKind::kInput, .outputs = {data.back()}, .layer = part});
+    data.push_back(tensor("data" + number, graph::Role::kInput));
+    graph.add_op({.name = "input" + number, .kind = graph::OpKind::kInput, .outputs = {data.back()}, .layer = part});
   }
   for (int part = kParts - 1; part >= 0 && updates; --part) {
-    const TensorId parameter = tensor("parameter" + std::to_string(part), Role::kParameter);
+    const graph::TensorId parameter = tensor("parameter" + std::to_string(part), graph::Role::kParameter);
     graph.add_op({.name = "update" + std::to_string(part),
-                  .kind = OpKind::kSgdUpdate,
+                  .kind = graph::OpKind::kSgdUpdate,
                   .inputs = {parameter, data[as_index(part)]},
                   .outputs = {parameter},
                   .layer = part,
-                  .phase = Phase::kBackward});
+                  .phase = graph::Phase::kBackward});
   }
   return graph;
 }
 
 // Executions of ops beyond their first.
-std::vector<OpIndex> runs_beyond_the_first(const Plan& plan) {
-  std::set<OpIndex> ran;
-  std::vector<OpIndex> again;
-  for (const OpIndex op : plan.schedule) {
+std::vector<graph::OpIndex> runs_beyond_the_first(const plan::Plan& plan) {
+  std::set<graph::OpIndex> ran;
+  std::vector<graph::OpIndex> again;
+  for (const graph::OpIndex op : plan.schedule) {
     if (!ran.insert(op).second) again.push_back(op);
   }
   return again;
 }
 
-bool was_interrupted(const Plan& plan) {
+bool was_interrupted(const plan::Plan& plan) {
   return std::ranges::any_of(plan.planner_config, [](const auto& each) { return each.first == "stopped_early"; });
 }
 
 void expect_explained(std::string_view planner, const PlanRequest& request) {
-  const Result<Plan> plan = make_plan(planner, request);
+  const Result<plan::Plan> plan = make_plan(planner, request);
   ASSERT_FALSE(plan.ok());
   EXPECT_TRUE(wants_more_room(plan.error().code));
   EXPECT_THAT(advised(planner, request, plan.error()).message,
@@ -93,7 +93,7 @@ class LittleChoice : public ::testing::TestWithParam<Contestant> {
 
 TEST_P(LittleChoice, WhatMayNotRunAgainIsSwappedOrTheAnswerSaysWhyNot) {
   const PlanningProblem problem(step_of_inputs(true), "file", 1e9);
-  const Result<Plan> plan = make_plan(GetParam().name, problem.request(0.75));
+  const Result<plan::Plan> plan = make_plan(GetParam().name, problem.request(0.75));
   if (!GetParam().swaps || is_rule()) {
     expect_explained(GetParam().name, problem.request(0.75));
     return;
@@ -105,12 +105,12 @@ TEST_P(LittleChoice, WhatMayNotRunAgainIsSwappedOrTheAnswerSaysWhyNot) {
 
 TEST_P(LittleChoice, AStepOfInputsAloneHasAPlanThatDoesNothing) {
   const PlanningProblem problem(step_of_inputs(false), "file", 1e9);
-  const Result<Plan> plan = make_plan(GetParam().name, problem.request(1));
+  const Result<plan::Plan> plan = make_plan(GetParam().name, problem.request(1));
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_TRUE(runs_beyond_the_first(*plan).empty());
   EXPECT_TRUE(plan->migrations.empty());
   PlanRequest none = problem.request(1);
-  none.budgets[kFastTier] = kBlockAlignment;
+  none.budgets[memory::kFastTier] = memory::kBlockAlignment;
   expect_explained(GetParam().name, none);
 }
 
@@ -120,7 +120,7 @@ TEST_P(LittleChoice, WithoutRoomToSwapItMakesAgainOrSaysThatSlowTiersFillUp) {
     SCOPED_TRACE(slow);
     PlanRequest request = problem.request(0.65);
     request.budgets[1] = slow;
-    const Result<Plan> plan = make_plan(GetParam().name, request);
+    const Result<plan::Plan> plan = make_plan(GetParam().name, request);
     if (!GetParam().makes_again || is_rule()) {
       expect_explained(GetParam().name, request);
       EXPECT_THAT(advised(GetParam().name, request, plan.error()).message, HasSubstr("the slow tiers fill up"));
@@ -128,7 +128,7 @@ TEST_P(LittleChoice, WithoutRoomToSwapItMakesAgainOrSaysThatSlowTiersFillUp) {
     }
     ASSERT_TRUE(plan.ok()) << plan.error().message;
     EXPECT_FALSE(runs_beyond_the_first(*plan).empty());
-    EXPECT_LE(plan->arena_bytes[kFastTier], request.budgets[kFastTier]);
+    EXPECT_LE(plan->arena_bytes[memory::kFastTier], request.budgets[memory::kFastTier]);
     EXPECT_LE(plan->arena_bytes[1], slow);
   }
 }
@@ -142,13 +142,14 @@ TEST_P(LittleChoice, OnlyWhatMayRepeatRunsAgain) {
     const PlanningProblem problem(seed < kResnet ? testing::random_graph(seed) : merged_model("resnet20", 8, 32),
                                   "file", 1e8);
     for (const double share : {0.6, 1.0}) {
-      const Result<Plan> plan = make_plan(GetParam().name, problem.request(share));
+      const Result<plan::Plan> plan = make_plan(GetParam().name, problem.request(share));
       if (!plan.ok()) {
         EXPECT_TRUE(wants_more_room(plan.error().code)) << plan.error().message;
         continue;
       }
-      const std::vector<OpIndex> again = runs_beyond_the_first(*plan);
-      for (const OpIndex op : again) EXPECT_TRUE(may_repeat(problem.graph.op(op).kind)) << problem.graph.op(op).name;
+      const std::vector<graph::OpIndex> again = runs_beyond_the_first(*plan);
+      for (const graph::OpIndex op : again)
+        EXPECT_TRUE(graph::may_repeat(problem.graph.op(op).kind)) << problem.graph.op(op).name;
       repeating += again.empty() ? 0 : 1;
     }
   }
@@ -165,7 +166,7 @@ TEST_P(LittleChoice, InterruptedItHasAPlanThatSaysSoOrAnErrorThatDoes) {
     const bool in_time = after != 5;
     request.watch = std::make_shared<const PlanningWatch>(
         PlanningWatch{.stop = [&] { return asked++ >= after; }, .out_of_time = [&] { return !in_time; }});
-    const Result<Plan> plan = make_plan(GetParam().name, request);
+    const Result<plan::Plan> plan = make_plan(GetParam().name, request);
     const bool heard = asked > after;
     if (!plan.ok() && !heard) continue;  // it needs more memory, and does not search
     if (!plan.ok()) {
@@ -174,7 +175,7 @@ TEST_P(LittleChoice, InterruptedItHasAPlanThatSaysSoOrAnErrorThatDoes) {
       continue;
     }
     EXPECT_EQ(was_interrupted(*plan), heard);
-    EXPECT_TRUE(verify_plan(problem.graph, problem.machine, *plan).empty());
+    EXPECT_TRUE(plan::verify_plan(problem.graph, problem.machine, *plan).empty());
   }
 }
 
@@ -198,4 +199,4 @@ INSTANTIATE_TEST_SUITE_P(Planners, LittleChoice, ::testing::ValuesIn(kContestant
 });
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -10,19 +10,19 @@
 #include "sluice/planners/rescheduled_request.hpp"
 #include "sluice/sim/plan_costs.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 // Other planners have every operand in the fast tier sooner or later.
 Status check_processors(const PlannerEntry& entry, const PlanRequest& request) {
   if (entry.gives_ops_to_processors) return {};
-  for (const Op& op : request.graph.ops()) {
-    if (request.machine.addresses(op.processor, kFastTier)) continue;
+  for (const graph::Op& op : request.graph.ops()) {
+    if (request.machine.addresses(op.processor, memory::kFastTier)) continue;
     return Error{
         ErrorCode::kUnsupported,
         fmt::format("{} cannot give {} to processor '{}', which cannot use tier {} in place: add that to its tiers",
                     entry.name, op.name, request.machine.processors[static_cast<std::size_t>(op.processor)].name,
-                    request.machine.tier(kFastTier).name)};
+                    request.machine.tier(memory::kFastTier).name)};
   }
   return {};
 }
@@ -31,37 +31,37 @@ Status check_processors(const PlannerEntry& entry, const PlanRequest& request) {
 Status check_request(const ChosenPlanner& planner, const PlanRequest& request) {
   SLUICE_RETURN_IF_ERROR(check_processors(*planner.entry, request));
   if (!has_op_too_large(planner, request)) return {};
-  OpIndex op = 0;
-  const Bytes needed = largest_working_set(request.graph, &op);
+  graph::OpIndex op = 0;
+  const Bytes needed = plan::largest_working_set(request.graph, &op);
   return Error{ErrorCode::kInfeasible,
                fmt::format("{} cannot train {} in {} of fast memory: {} needs {} for its operands alone",
-                           planner.entry->name, request.graph.name, format_bytes(request.budgets[kFastTier]),
+                           planner.entry->name, request.graph.name, format_bytes(request.budgets[memory::kFastTier]),
                            request.graph.op(op).name, format_bytes(needed)),
-               needed, request.budgets[kFastTier]};
+               needed, request.budgets[memory::kFastTier]};
 }
 
 }  // namespace
 
 bool reschedules(const PlanRequest& request) {
-  const bool chooses = !request.choices.empty() && !is_own_choice(request.graph, request.choices);
+  const bool chooses = !request.choices.empty() && !graph::is_own_choice(request.graph, request.choices);
   return chooses || !request.schedule.empty();
 }
 
-Result<Plan> make_plan(const ChosenPlanner& planner, const PlanRequest& request) {
+Result<plan::Plan> make_plan(const ChosenPlanner& planner, const PlanRequest& request) {
   if (reschedules(request)) {
     const RescheduledRequest chosen(request);
-    SLUICE_ASSIGN(Plan plan, make_plan(planner, chosen.request()));
+    SLUICE_ASSIGN(plan::Plan plan, make_plan(planner, chosen.request()));
     return finish_plan(planner.entry->name, request, chosen.for_given_graph(std::move(plan)));
   }
   const PlanRequest asked = with_settings(request, planner);
   SLUICE_RETURN_IF_ERROR(check_request(planner, asked));
-  SLUICE_ASSIGN(Plan plan, planner.entry->plan(asked));
+  SLUICE_ASSIGN(plan::Plan plan, planner.entry->plan(asked));
   return finish_plan(planner.entry->name, request, std::move(plan));
 }
 
-Result<Plan> make_plan(std::string_view planner, const PlanRequest& request) {
+Result<plan::Plan> make_plan(std::string_view planner, const PlanRequest& request) {
   SLUICE_ASSIGN(const ChosenPlanner chosen, choose_planner(planner));
-  SLUICE_ASSIGN(Plan plan, make_plan(chosen, request));
+  SLUICE_ASSIGN(plan::Plan plan, make_plan(chosen, request));
   plan.planner = planner;
   return plan;
 }
@@ -79,13 +79,13 @@ Result<std::unique_ptr<PlanSearch>> make_search(std::string_view planner, const 
   return chosen.entry->search(with_settings(request, chosen));
 }
 
-Plan finish_plan(std::string_view planner, const PlanRequest& request, Plan plan) {
+plan::Plan finish_plan(std::string_view planner, const PlanRequest& request, plan::Plan plan) {
   plan.planner = planner;
   plan.predicted_step_seconds = simulated_seconds(request, plan);
-  const PlanCosts costs(request.graph, request.profile, request.machine, plan);
+  const sim::PlanCosts costs(request.graph, request.profile, request.machine, plan);
   plan.order_bound_seconds =
-      step_lower_bound(costs.graph(), costs.costs(), request.machine, request.budgets, staging_bytes(plan) > 0);
+      step_lower_bound(costs.graph(), costs.costs(), request.machine, request.budgets, plan::staging_bytes(plan) > 0);
   return plan;
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -11,7 +11,7 @@
 #include "sluice/planners/registry/problem_for_tests.hpp"
 #include "sluice/planners/registry/registry.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 // Some planners need all that everything takes, or more, and move nevertheless.
@@ -20,12 +20,12 @@ constexpr double kTraitShares[] = {0.5, 0.8, 1.2};
 // Optane, of which there is a little, then a file.
 PlanningProblem with_two_slow_tiers() {
   PlanningProblem problem(merged_model("resnet20", 4, 32), "optane", 1e9);
-  Tier file = problem.machine.tiers.back();
+  memory::Tier file = problem.machine.tiers.back();
   file.name = "file";
-  file.kind = TierKind::kFile;
+  file.kind = memory::TierKind::kFile;
   file.addressable = false;
   problem.machine.tiers.push_back(file);
-  for (Link link : std::vector<Link>(problem.machine.links)) {
+  for (memory::Link link : std::vector<memory::Link>(problem.machine.links)) {
     if (link.from == 1) link.from = 2;
     if (link.to == 1) link.to = 2;
     problem.machine.links.push_back(link);
@@ -38,22 +38,22 @@ struct SeenTraits {
   int plans = 0;
   bool moves = false, recomputes = false, reorders = false, moves_parameters = false, several_tiers = false;
 
-  void add(const Graph& graph, const Plan& plan) {
+  void add(const graph::Graph& graph, const plan::Plan& plan) {
     ++plans;
     moves = moves || !plan.migrations.empty();
-    std::set<OpIndex> ran;
-    OpIndex latest = -1;  // of ops that run for the first time
-    for (const OpIndex op : plan.schedule) {
+    std::set<graph::OpIndex> ran;
+    graph::OpIndex latest = -1;  // of ops that run for the first time
+    for (const graph::OpIndex op : plan.schedule) {
       const bool again = !ran.insert(op).second;
       recomputes = recomputes || again;
       reorders = reorders || (!again && op < latest);
       latest = std::max(latest, op);
     }
-    std::set<TierId> slow;
-    for (const Residency& residency : plan.residencies) {
-      if (residency.tier == kFastTier) continue;
+    std::set<memory::TierId> slow;
+    for (const plan::Residency& residency : plan.residencies) {
+      if (residency.tier == memory::kFastTier) continue;
       slow.insert(residency.tier);
-      const TensorId tensor = residency.tensor;
+      const graph::TensorId tensor = residency.tensor;
       if (tensor < graph.tensor_count() && is_persistent(graph.tensor(tensor).role)) moves_parameters = true;
     }
     several_tiers = several_tiers || slow.size() > 1;
@@ -68,7 +68,7 @@ SeenTraits seen_of(std::string_view planner, const PlanningProblem& problem, std
       request.budgets.resize(1);
       request.budgets.insert(request.budgets.end(), slow_budgets.begin(), slow_budgets.end());
     }
-    if (const Result<Plan> plan = make_plan(planner, request); plan.ok()) seen.add(problem.graph, *plan);
+    if (const Result<plan::Plan> plan = make_plan(planner, request); plan.ok()) seen.add(problem.graph, *plan);
   }
   return seen;
 }
@@ -118,4 +118,4 @@ INSTANTIATE_TEST_SUITE_P(Registry, DeclaredTraits, ::testing::ValuesIn([] {
                          });
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::planners

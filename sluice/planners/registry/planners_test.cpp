@@ -21,12 +21,12 @@
 #include "sluice/testing/random/random_graph.hpp"
 #include "sluice/testing/test_set.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
-StepTimes simulated(const PlanningProblem& problem, const Plan& plan) {
-  const PlanCosts costs(problem.graph, problem.profile, problem.machine, plan);
-  return simulate(lower_plan(problem.graph, problem.machine, plan).value(), costs.costs());
+program::StepTimes simulated(const PlanningProblem& problem, const plan::Plan& plan) {
+  const sim::PlanCosts costs(problem.graph, problem.profile, problem.machine, plan);
+  return sim::simulate(program::lower_plan(problem.graph, problem.machine, plan).value(), costs.costs());
 }
 
 class EveryPlanner : public ::testing::TestWithParam<std::string> {};
@@ -41,15 +41,15 @@ TEST_P(EveryPlanner, IsRightOnRandomGraphsAtEveryBudgetItAccepts) {
     problem.add_host_for(GetParam());
     for (const double share : {0.35, 0.6, 0.9, 1.2}) {
       const PlanRequest request = problem.request(share);
-      const Result<Plan> plan = make_plan(GetParam(), request);
+      const Result<plan::Plan> plan = make_plan(GetParam(), request);
       if (!plan.ok()) {
         EXPECT_TRUE(wants_more_room(plan.error().code)) << plan.error().message;
         continue;
       }
       ++accepted;
-      EXPECT_LE(plan->arena_bytes[kFastTier], request.budgets[kFastTier]);
-      const Program program = lower_plan(problem.graph, problem.machine, *plan).value();
-      EXPECT_EQ(testing::find_race(PlanGraph(problem.graph, *plan).graph(), program, seed), std::nullopt);
+      EXPECT_LE(plan->arena_bytes[memory::kFastTier], request.budgets[memory::kFastTier]);
+      const program::Program program = program::lower_plan(problem.graph, problem.machine, *plan).value();
+      EXPECT_EQ(testing::find_race(plan::PlanGraph(problem.graph, *plan).graph(), program, seed), std::nullopt);
     }
   }
   EXPECT_GE(accepted, seeds);
@@ -61,21 +61,21 @@ TEST_P(EveryPlanner, SaysWhyItMovesWhatItMoves) {
   PlanRequest request = problem.request(1.0);
   const Result<Bytes> smallest = smallest_feasible_bytes(GetParam(), request);
   if (!smallest.ok()) return;  // needs a tier that ops can address
-  request.budgets[kFastTier] = *smallest;
-  const Plan plan = make_plan(GetParam(), request).value();
-  std::set<Cause> leaving, coming;
-  for (const Migration& migration : plan.migrations) {
+  request.budgets[memory::kFastTier] = *smallest;
+  const plan::Plan plan = make_plan(GetParam(), request).value();
+  std::set<plan::Cause> leaving, coming;
+  for (const plan::Migration& migration : plan.migrations) {
     ASSERT_NE(text_of(migration.cause), nullptr) << plan.graph_name << ", tensor " << migration.tensor;
-    (plan.residencies[migration.to].tier == kFastTier ? coming : leaving).insert(migration.cause);
+    (plan.residencies[migration.to].tier == memory::kFastTier ? coming : leaving).insert(migration.cause);
   }
-  for (const Cause cause : leaving) EXPECT_FALSE(coming.contains(cause)) << text_of(cause)->name;
+  for (const plan::Cause cause : leaving) EXPECT_FALSE(coming.contains(cause)) << text_of(cause)->name;
 }
 
 TEST_P(EveryPlanner, PlansTwiceTheSame) {
   PlanningProblem problem(merged_model("resnet20", 4, 32), "optane", 1e9);
   problem.add_host_for(GetParam());
   PlanRequest request = problem.request(1.0);
-  request.budgets[kFastTier] = smallest_feasible_bytes(GetParam(), request).value();
+  request.budgets[memory::kFastTier] = smallest_feasible_bytes(GetParam(), request).value();
   const auto first = make_plan(GetParam(), request);
   const auto second = make_plan(GetParam(), request);
   ASSERT_TRUE(first.ok()) << first.error().message;
@@ -100,18 +100,18 @@ TEST(FastOnly, NeverMovesAndPacksCloseToThePeak) {
   const auto plan = make_plan("fast-only", problem.request(1.0));
   ASSERT_TRUE(plan.ok());
   EXPECT_TRUE(plan->migrations.empty());
-  const Liveness liveness = analyze_liveness(problem.graph);
+  const graph::Liveness liveness = graph::analyze_liveness(problem.graph);
   Bytes peak = 0;
-  for (OpIndex op = 0; op < problem.graph.op_count(); ++op) {
+  for (graph::OpIndex op = 0; op < problem.graph.op_count(); ++op) {
     Bytes live = 0;
-    for (TensorId id = 0; id < problem.graph.tensor_count(); ++id) {
+    for (graph::TensorId id = 0; id < problem.graph.tensor_count(); ++id) {
       if (!liveness.ranges[id].contains(op)) continue;
-      live += room_for(problem.graph.tensor(id), kFastTier, false).bytes;
+      live += plan::room_for(problem.graph.tensor(id), memory::kFastTier, false).bytes;
     }
     peak = std::max(peak, live);
   }
-  EXPECT_GE(plan->arena_bytes[kFastTier], peak);
-  EXPECT_LE(plan->arena_bytes[kFastTier], peak + peak / 50);
+  EXPECT_GE(plan->arena_bytes[memory::kFastTier], peak);
+  EXPECT_LE(plan->arena_bytes[memory::kFastTier], peak + peak / 50);
 }
 
 TEST(FirstTouch, KeepsEarlyTensorsFastAndNeverMoves) {
@@ -119,11 +119,11 @@ TEST(FirstTouch, KeepsEarlyTensorsFastAndNeverMoves) {
   const auto plan = make_plan("first-touch", problem.request(0.3));
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_TRUE(plan->migrations.empty());
-  std::map<TierId, Bytes> bytes;
-  for (const Residency& residency : plan->residencies) {
+  std::map<memory::TierId, Bytes> bytes;
+  for (const plan::Residency& residency : plan->residencies) {
     bytes[residency.tier] += problem.graph.tensor(residency.tensor).bytes;
-    if (is_persistent(problem.graph.tensor(residency.tensor).role)) {
-      EXPECT_EQ(residency.tier, kFastTier);
+    if (graph::is_persistent(problem.graph.tensor(residency.tensor).role)) {
+      EXPECT_EQ(residency.tier, memory::kFastTier);
     }
   }
   EXPECT_GT(bytes[1], 0);
@@ -144,11 +144,11 @@ TEST(OnDemand, FetchesOnlyWhatTheNextOpNeeds) {
   const auto plan = make_plan("on-demand", problem.request(0.3));
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   int prefetches = 0;
-  for (const Migration& migration : plan->migrations) {
-    if (plan->residencies[migration.to].tier != kFastTier) continue;
+  for (const plan::Migration& migration : plan->migrations) {
+    if (plan->residencies[migration.to].tier != memory::kFastTier) continue;
     ++prefetches;
     EXPECT_EQ(migration.needed_by, migration.issue_after + 1);
-    const auto operands = distinct_operands(problem.graph.op(migration.needed_by));
+    const auto operands = graph::distinct_operands(problem.graph.op(migration.needed_by));
     EXPECT_THAT(operands, ::testing::Contains(migration.tensor));
   }
   EXPECT_GT(prefetches, 0);
@@ -188,7 +188,7 @@ TEST(SentinelPlanner, GainsByPackingTighterThanItsDrafts) {
   for (const char* model : {"resnet20", "resnet32", "plain20", "vgg11"}) {
     SCOPED_TRACE(model);
     PlanningProblem problem(merged_model(model, 16, 32), "file", 1e9);
-    problem.machine.tiers.front().kind = TierKind::kNuma;  // whose memory is not stitched
+    problem.machine.tiers.front().kind = memory::TierKind::kNuma;  // whose memory is not stitched
     PlanRequest request = problem.request(0.25);
     const auto plan = make_plan("sentinel", request);
     request.draft = true;
@@ -207,10 +207,10 @@ TEST(SentinelPlanner, ReckonsWithADiskThatBothDirectionsShare) {
   for (const char* model : {"resnet20", "resnet32", "plain20", "vgg11"}) {
     SCOPED_TRACE(model);
     PlanningProblem alone(merged_model(model, 16, 32), "file", 1e9);
-    for (Link& link : alone.machine.links) link.request_interference = 0;  // sharing is asked about, alone
-    alone.machine.tiers.front().kind = TierKind::kNuma;                    // whose memory is not stitched
+    for (memory::Link& link : alone.machine.links) link.request_interference = 0;  // sharing is asked about, alone
+    alone.machine.tiers.front().kind = memory::TierKind::kNuma;                    // whose memory is not stitched
     PlanningProblem shared = alone;
-    for (Link& link : shared.machine.links) link.shared_bandwidth = 0.6 * link.bandwidth;
+    for (memory::Link& link : shared.machine.links) link.shared_bandwidth = 0.6 * link.bandwidth;
     const auto draft = [](PlanRequest request) {  // what packing gains is another matter
       request.draft = true;
       return make_plan("sentinel", request);
@@ -239,7 +239,7 @@ TEST(SentinelPlanner, MovesSmallTensorsInBlocks) {
     for (const double share : {0.4, 0.7}) {
       const auto plan = make_plan("sentinel", problem.request(share));
       if (!plan.ok()) continue;
-      const Program program = lower_plan(problem.graph, problem.machine, *plan).value();
+      const program::Program program = program::lower_plan(problem.graph, problem.machine, *plan).value();
       for (std::uint64_t order = 0; order < 4; ++order) {
         EXPECT_EQ(testing::find_race(problem.graph, program, 4 * seed + order), std::nullopt);
       }
@@ -292,24 +292,24 @@ TEST(Working, SetIsTheLargestOpsOperands) {
     SCOPED_TRACE(seed);
     PlanningProblem problem(testing::random_graph(seed), "file", 1e9);
     Bytes expected = 0;
-    for (const Op& each : problem.graph.ops()) {
-      std::set<TensorId> operands(each.inputs.begin(), each.inputs.end());
+    for (const graph::Op& each : problem.graph.ops()) {
+      std::set<graph::TensorId> operands(each.inputs.begin(), each.inputs.end());
       operands.insert(each.outputs.begin(), each.outputs.end());
       Bytes bytes = 0;
-      for (const TensorId id : operands) {
+      for (const graph::TensorId id : operands) {
         const Bytes size = problem.graph.tensor(id).bytes;
         bytes += align_up(size, size < 4096 ? 64 : 4096);
       }
       expected = std::max(expected, bytes);
     }
-    OpIndex op = -1;
-    EXPECT_EQ(largest_working_set(problem.graph, &op), expected);
+    graph::OpIndex op = -1;
+    EXPECT_EQ(plan::largest_working_set(problem.graph, &op), expected);
     EXPECT_GE(op, 0);
     PlanRequest request = problem.request(1.0);
-    request.budgets[kFastTier] = align_down(expected - 1, kBlockAlignment);
+    request.budgets[memory::kFastTier] = align_down(expected - 1, memory::kBlockAlignment);
     EXPECT_EQ(make_plan("sentinel", request).error().code, ErrorCode::kInfeasible);
   }
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -7,7 +7,7 @@
 
 #include "sluice/base/closest_name.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 // A line for each planner, in the order of --help. NAME_planner() is defined in the planner's own file.
 #define SLUICE_PLANNERS(entry)                                                                                       \
@@ -57,4 +57,4 @@ bool chooses_implementations(std::string_view text) {
   return chosen.ok() && chooses_implementations(*chosen->entry, chosen->additions);
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -3,7 +3,7 @@
 
 #include "sluice/planners/chosen_planner.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 const std::vector<PlannerEntry>& planners();
 
@@ -20,4 +20,4 @@ bool wants_encodings(std::string_view text);
 // planner.
 bool chooses_implementations(std::string_view text);
 
-}  // namespace sluice
+}  // namespace sluice::planners

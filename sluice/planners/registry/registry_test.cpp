@@ -5,7 +5,7 @@
 
 #include "sluice/planners/sentinel/sentinel_settings.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 using ::testing::HasSubstr;
@@ -106,4 +106,4 @@ TEST(PlannerName, IsRefusedWithTheReason) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::planners

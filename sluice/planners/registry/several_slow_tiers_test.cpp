@@ -17,21 +17,21 @@
 #include "sluice/testing/random/random_graph.hpp"
 #include "sluice/testing/test_set.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 // The near one holds `share` of what everything takes, the far one all.
 struct ThreeTiers : PlanningProblem {
-  ThreeTiers(Graph step, const char* near, const char* far, double share)
+  ThreeTiers(graph::Graph step, const char* near, const char* far, double share)
       : PlanningProblem(std::move(step), near, 1e9), near_bytes(part(share)) {
-    machine = make_machine({.threads = 1, .slow = {{near, near_bytes}, {far}}}).value();
-    for (Link& link : machine.links) link.bandwidth = link.from + link.to == 1 ? 4e9 : 0.5e9;
+    machine = memory::make_machine({.threads = 1, .slow = {{near, near_bytes}, {far}}}).value();
+    for (memory::Link& link : machine.links) link.bandwidth = link.from + link.to == 1 ? 4e9 : 0.5e9;
   }
 
   PlanRequest request(double fast) const { return {graph, profile, machine, {part(fast), near_bytes, Bytes{1} << 40}}; }
   Bytes part(double share) const {
     const auto bytes = static_cast<Bytes>(share * static_cast<double>(fast_only_bytes(graph)));
-    return std::max(kBlockAlignment, align_down(bytes, kBlockAlignment));
+    return std::max(memory::kBlockAlignment, align_down(bytes, memory::kBlockAlignment));
   }
 
   Bytes near_bytes;
@@ -49,7 +49,7 @@ TEST_P(OnSeveralSlowTiers, IsRightOnRandomGraphs) {
     const ThreeTiers problem(testing::random_graph(seed), "pmbd", both_readable ? "optane" : "pcie3", 0.15);
     for (const double share : {0.35, 0.6}) {
       const PlanRequest request = problem.request(share);
-      const Result<Plan> plan = make_plan(GetParam(), request);
+      const Result<plan::Plan> plan = make_plan(GetParam(), request);
       if (!plan.ok()) {
         EXPECT_TRUE(wants_more_room(plan.error().code)) << plan.error().message;
         continue;
@@ -59,8 +59,8 @@ TEST_P(OnSeveralSlowTiers, IsRightOnRandomGraphs) {
         EXPECT_LE(plan->arena_bytes[tier], request.budgets[tier]);
       }
       all_tiers += plan->arena_bytes[1] > 0 && plan->arena_bytes[2] > 0 ? 1 : 0;
-      const Program program = lower_plan(problem.graph, problem.machine, *plan).value();
-      EXPECT_EQ(testing::find_race(PlanGraph(problem.graph, *plan).graph(), program, seed), std::nullopt);
+      const program::Program program = program::lower_plan(problem.graph, problem.machine, *plan).value();
+      EXPECT_EQ(testing::find_race(plan::PlanGraph(problem.graph, *plan).graph(), program, seed), std::nullopt);
     }
   }
   EXPECT_GE(accepted, seeds * 5 / 12);
@@ -70,8 +70,8 @@ TEST_P(OnSeveralSlowTiers, IsRightOnRandomGraphs) {
 TEST_P(OnSeveralSlowTiers, LeavesTheFarTierAloneWhereTheNearOneHoldsEverything) {
   const ThreeTiers problem(merged_model("resnet20", 4, 32), "pmbd", "optane", 2.0);
   PlanRequest request = problem.request(1.0);
-  request.budgets[kFastTier] = smallest_feasible_bytes(GetParam(), request).value();
-  const Plan plan = make_plan(GetParam(), request).value();
+  request.budgets[memory::kFastTier] = smallest_feasible_bytes(GetParam(), request).value();
+  const plan::Plan plan = make_plan(GetParam(), request).value();
   EXPECT_GT(plan.arena_bytes[1], 0);
   EXPECT_EQ(plan.arena_bytes[2], 0);
 }
@@ -79,12 +79,12 @@ TEST_P(OnSeveralSlowTiers, LeavesTheFarTierAloneWhereTheNearOneHoldsEverything) 
 // Host memory behind a device's link is joined to the file: that is for planners that compute there.
 TEST_P(OnSeveralSlowTiers, LeavesLinksBetweenThemAlone) {
   ThreeTiers problem(merged_model("resnet20", 4, 32), "pcie3", "file", 0.15);
-  const Status added = add_processors({{"device", 1, {}}, {"host", 1, {"pcie3"}}}, problem.machine);
+  const Status added = memory::add_processors({{"device", 1, {}}, {"host", 1, {"pcie3"}}}, problem.machine);
   ASSERT_TRUE(added.ok()) << added.error().message;
-  const Result<Plan> joined = make_plan(GetParam(), problem.request(0.6));
-  ASSERT_TRUE(std::ranges::any_of(problem.machine.links, joins_slow_tiers));
-  std::erase_if(problem.machine.links, joins_slow_tiers);
-  const Result<Plan> star = make_plan(GetParam(), problem.request(0.6));
+  const Result<plan::Plan> joined = make_plan(GetParam(), problem.request(0.6));
+  ASSERT_TRUE(std::ranges::any_of(problem.machine.links, memory::joins_slow_tiers));
+  std::erase_if(problem.machine.links, memory::joins_slow_tiers);
+  const Result<plan::Plan> star = make_plan(GetParam(), problem.request(0.6));
   ASSERT_EQ(joined.ok(), star.ok());
   if (!star.ok()) return;
   EXPECT_EQ(joined->residencies, star->residencies);
@@ -97,7 +97,7 @@ TEST_P(OnSeveralSlowTiers, SaysThatTheyFillUp) {
   ThreeTiers problem(merged_model("resnet20", 4, 32), "pmbd", "optane", 0.02);
   PlanRequest request = problem.request(0.6);
   request.budgets[2] = request.budgets[1];
-  const Result<Plan> plan = make_plan(GetParam(), request);
+  const Result<plan::Plan> plan = make_plan(GetParam(), request);
   ASSERT_FALSE(plan.ok());
   EXPECT_TRUE(wants_more_room(plan.error().code));
   EXPECT_THAT(advised(GetParam(), request, plan.error()).message,
@@ -118,16 +118,16 @@ INSTANTIATE_TEST_SUITE_P(Planners, OnSeveralSlowTiers,
 TEST(SeveralSlowTiers, OnlyTheTierThatDidNotPackIsCountedOnForLess) {
   const ThreeTiers problem(merged_model("resnet20", 4, 32), "pmbd", "optane", 0.02);
   const PlanRequest request = problem.request(1.2);
-  const Liveness liveness = analyze_liveness(problem.graph);
-  const auto build = [&](const std::vector<Bytes>& capacities) -> std::optional<PlanBuilder> {
-    PlanBuilder builder(problem.graph, problem.machine);
-    const TierId slow = capacities[1] < request.budgets[1] ? 2 : 1;
-    for (TensorId id = 0; id < problem.graph.tensor_count(); ++id) use_in_tier(builder, liveness, id, slow);
+  const graph::Liveness liveness = graph::analyze_liveness(problem.graph);
+  const auto build = [&](const std::vector<Bytes>& capacities) -> std::optional<plan::PlanBuilder> {
+    plan::PlanBuilder builder(problem.graph, problem.machine);
+    const memory::TierId slow = capacities[1] < request.budgets[1] ? 2 : 1;
+    for (graph::TensorId id = 0; id < problem.graph.tensor_count(); ++id) use_in_tier(builder, liveness, id, slow);
     return builder;
   };
   const Result<PackedPlan> packed = pack_with_less_capacity(request, request.budgets, build);
   ASSERT_TRUE(packed.ok()) << packed.error().message;
-  EXPECT_EQ(packed->capacities[kFastTier], request.budgets[kFastTier]);
+  EXPECT_EQ(packed->capacities[memory::kFastTier], request.budgets[memory::kFastTier]);
   EXPECT_LT(packed->capacities[1], request.budgets[1]);
   EXPECT_EQ(packed->plan.arena_bytes[1], 0);
 }
@@ -137,7 +137,7 @@ TEST(SeveralSlowTiers, SentinelAsksThePriceFirst) {
   const auto predicted = [](const char* planner) {
     ThreeTiers problem(merged_model("mobilenet_v2", 4, 64), "optane", "pcie3", 0.25);
     problem.machine.tiers[1].addressable = false;
-    for (Link& link : problem.machine.links) {
+    for (memory::Link& link : problem.machine.links) {
       const bool near = link.from + link.to == 1;
       link.bandwidth = near ? 4e9 : 8e9;
       link.interference = near ? 200e-12 : 0;
@@ -148,4 +148,4 @@ TEST(SeveralSlowTiers, SentinelAsksThePriceFirst) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -3,7 +3,7 @@
 
 #include "sluice/planners/chosen_planner.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 // The smallest budget of the fast tier, to about one per cent, for which the planner finds a plan; the other budgets
 // are the request's. It runs the planner about seven times. An unknown name or a planner that cannot plan for this
@@ -14,4 +14,4 @@ Result<Bytes> smallest_feasible_bytes(const ChosenPlanner& planner, const PlanRe
 // Whether no plan at all can have an op's operands in the fast tier, where they must be.
 bool has_op_too_large(const ChosenPlanner& planner, const PlanRequest& request);
 
-}  // namespace sluice
+}  // namespace sluice::planners

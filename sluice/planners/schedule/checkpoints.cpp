@@ -9,14 +9,14 @@
 #include "sluice/graph/liveness.hpp"
 #include "sluice/planners/schedule/making_again.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 constexpr int kNoSegment = -1;
 
 class Segments {
  public:
-  Segments(const Graph& graph, double length)
+  Segments(const graph::Graph& graph, double length)
       : graph_(graph),
         length_(length),
         reads_(values_read(graph)),
@@ -26,24 +26,25 @@ class Segments {
     choose_checkpoints();
   }
 
-  int segment_of(OpIndex op) const { return segment_of_[as_index(op)]; }
-  bool forgets(OpIndex op) const {
+  int segment_of(graph::OpIndex op) const { return segment_of_[as_index(op)]; }
+  bool forgets(graph::OpIndex op) const {
     return segment_of(op) != kNoSegment && !last_segments_.contains(segment_of(op)) && !checkpoint_[as_index(op)];
   }
 
  private:
   // An op that overwrites what it reads stays with the op that made it: both are made again, or neither.
   void cut_into_segments() {
-    const Liveness liveness = analyze_liveness(graph_);
+    const graph::Liveness liveness = graph::analyze_liveness(graph_);
     int layer = 0, last = 0;
-    for (const LayerSpan& span : liveness.spans) {
+    for (const graph::LayerSpan& span : liveness.spans) {
       if (span.backward) continue;
-      if (layer > 0 && graph_.op(span.ops.begin).kind == OpKind::kInput) {  // another batch begins with a segment
+      if (layer > 0 &&
+          graph_.op(span.ops.begin).kind == graph::OpKind::kInput) {  // another batch begins with a segment
         last_segments_.insert(last);
         layer = static_cast<int>(std::ceil((last + 1) * length_));
       }
-      for (OpIndex index = span.ops.begin; index < span.ops.end; ++index) {
-        if (graph_.op(index).phase != Phase::kForward) continue;
+      for (graph::OpIndex index = span.ops.begin; index < span.ops.end; ++index) {
+        if (graph_.op(index).phase != graph::Phase::kForward) continue;
         segment_of_[as_index(index)] = segment_of_overwritten(index).value_or(static_cast<int>(layer / length_));
         last = std::max(last, segment_of_[as_index(index)]);
       }
@@ -52,8 +53,8 @@ class Segments {
     last_segments_.insert(last);
   }
 
-  std::optional<int> segment_of_overwritten(OpIndex index) const {
-    const Op& op = graph_.op(index);
+  std::optional<int> segment_of_overwritten(graph::OpIndex index) const {
+    const graph::Op& op = graph_.op(index);
     for (const OpValue& value : reads_[as_index(index)]) {
       const bool overwrites = std::ranges::find(op.outputs, value.tensor) != op.outputs.end();
       if (overwrites && value.writer >= 0) return segment_of_[as_index(value.writer)];
@@ -62,7 +63,7 @@ class Segments {
   }
 
   void choose_checkpoints() {
-    for (OpIndex index = 0; index < graph_.op_count(); ++index) {
+    for (graph::OpIndex index = 0; index < graph_.op_count(); ++index) {
       for (const OpValue& value : reads_[as_index(index)]) {
         if (value.writer < 0) continue;
         if (segment_of_[as_index(index)] > segment_of_[as_index(value.writer)]) {
@@ -72,7 +73,7 @@ class Segments {
     }
   }
 
-  const Graph& graph_;
+  const graph::Graph& graph_;
   double length_;                            // layer spans
   std::vector<std::vector<OpValue>> reads_;  // by op
   std::vector<int> segment_of_;              // by op; kNoSegment: not of the forward pass
@@ -82,16 +83,18 @@ class Segments {
 
 }  // namespace
 
-Result<std::vector<OpIndex>> schedule_with_checkpoints(const Graph& graph, double length, std::string_view planner) {
+Result<std::vector<graph::OpIndex>> schedule_with_checkpoints(const graph::Graph& graph, double length,
+                                                              std::string_view planner) {
   const Segments segments(graph, length);
   const Forgetting forgetting{.forgets = [&](const OpValue& value) { return segments.forgets(value.writer); },
-                              .group = [&](OpIndex op) { return segments.segment_of(op); },
+                              .group = [&](graph::OpIndex op) { return segments.segment_of(op); },
                               .in_every_batch = true};
   return schedule_making_again(graph, forgetting, planner);
 }
 
-std::int64_t forward_spans(const Graph& graph) {
-  return std::ranges::count_if(analyze_liveness(graph).spans, [](const LayerSpan& span) { return !span.backward; });
+std::int64_t forward_spans(const graph::Graph& graph) {
+  return std::ranges::count_if(graph::analyze_liveness(graph).spans,
+                               [](const graph::LayerSpan& span) { return !span.backward; });
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -17,13 +17,14 @@
 #include "sluice/base/result.hpp"
 #include "sluice/graph/graph.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 // The schedule with segments of `length` layer spans (graph/liveness.hpp). Errors are those of schedule_making_again(),
 // whose message `planner` begins.
-Result<std::vector<OpIndex>> schedule_with_checkpoints(const Graph& graph, double length, std::string_view planner);
+Result<std::vector<graph::OpIndex>> schedule_with_checkpoints(const graph::Graph& graph, double length,
+                                                              std::string_view planner);
 
 // Layer spans of the forward pass.
-std::int64_t forward_spans(const Graph& graph);
+std::int64_t forward_spans(const graph::Graph& graph);
 
-}  // namespace sluice
+}  // namespace sluice::planners

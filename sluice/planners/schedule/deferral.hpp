@@ -18,14 +18,14 @@
 #include "sluice/graph/graph.hpp"
 #include "sluice/profile/cost_model.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 // Updates that share the making of their gradients, with the ops that make them.
 struct UpdateGroup {
-  std::vector<OpIndex> ops;  // ascending
-  OpIndex limit = 0;         // the first op that overwrites something they read; op_count() where none does
-  Bytes updated = 0;         // of parameters and optimizer states
-  Bytes held = 0;            // of what they read and must stay until then
+  std::vector<graph::OpIndex> ops;  // ascending
+  graph::OpIndex limit = 0;         // the first op that overwrites something they read; op_count() where none does
+  Bytes updated = 0;                // of parameters and optimizer states
+  Bytes held = 0;                   // of what they read and must stay until then
 };
 
 // Which groups are deferred, and how far.
@@ -39,19 +39,19 @@ struct UpdateSpread {
 class Deferral {
  public:
   // `graph` must outlive this object.
-  Deferral(const Graph& graph, const CostModel& costs);
+  Deferral(const graph::Graph& graph, const profile::CostModel& costs);
 
   // Of the graph's ops, each once. The groups are spread as evenly over the time as there are bytes to bring and to
   // send back.
-  std::vector<OpIndex> schedule(const UpdateSpread& spread) const;
+  std::vector<graph::OpIndex> schedule(const UpdateSpread& spread) const;
 
  private:
   std::vector<const UpdateGroup*> groups_within(double most_held) const;
   void place(std::vector<const UpdateGroup*> chosen, const UpdateSpread& spread,
-             std::vector<std::vector<OpIndex>>& before, std::vector<bool>& deferred) const;
-  OpIndex nearest(Seconds time) const;
+             std::vector<std::vector<graph::OpIndex>>& before, std::vector<bool>& deferred) const;
+  graph::OpIndex nearest(Seconds time) const;
 
-  const Graph& graph_;
+  const graph::Graph& graph_;
   std::vector<UpdateGroup> groups_;
   std::vector<Seconds> start_;  // by op, and the end
 };
@@ -62,4 +62,4 @@ std::vector<UpdateSpread> update_spreads();
 // "updates that hold at most 0.5 bytes a byte updated, over 60 % of the time left, oldest first".
 std::string describe(const UpdateSpread& spread);
 
-}  // namespace sluice
+}  // namespace sluice::planners

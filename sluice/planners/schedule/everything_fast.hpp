@@ -3,12 +3,12 @@
 
 #include "sluice/plan/plan_builder.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 // Of tensors of `graph`, by its order of ops. Both must outlive the builder.
-PlanBuilder everything_fast(const Graph& graph, const Machine& machine);
+plan::PlanBuilder everything_fast(const graph::Graph& graph, const memory::Machine& machine);
 
 // Arena bytes of the fast-only plan: what "100 %" of a budget means.
-Bytes fast_only_bytes(const Graph& graph);
+Bytes fast_only_bytes(const graph::Graph& graph);
 
-}  // namespace sluice
+}  // namespace sluice::planners

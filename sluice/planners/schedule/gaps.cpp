@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <optional>
 
-namespace sluice {
+namespace sluice::planners {
 
-std::vector<Interval<OpIndex>> gap_ranges(const Gap& gap, OpIndex op_count) {
+std::vector<Interval<graph::OpIndex>> gap_ranges(const Gap& gap, graph::OpIndex op_count) {
   if (!gap.wraps) return {{gap.previous_use + 1, gap.next_use}};
   return {{gap.previous_use + 1, op_count}, {0, gap.next_use}};
 }
@@ -13,15 +13,15 @@ std::vector<Interval<OpIndex>> gap_ranges(const Gap& gap, OpIndex op_count) {
 namespace {
 
 // The step makes it, and may make it in its slow tier.
-bool may_begin_slow(const MovingUnit& unit, const std::set<TierId>& usable) {
+bool may_begin_slow(const MovingUnit& unit, const std::set<memory::TierId>& usable) {
   const bool made = !unit.persistent && (unit.may_move || unit.short_lived);
   return made && unit.uses.front().writes && !unit.uses.front().reads && usable.contains(unit.slow.id);
 }
 
 }  // namespace
 
-std::vector<Gap> find_gaps(const std::vector<MovingUnit>& units, OpIndex op_count, Bytes small_bytes,
-                           bool move_short_lived, const std::set<TierId>& usable) {
+std::vector<Gap> find_gaps(const std::vector<MovingUnit>& units, graph::OpIndex op_count, Bytes small_bytes,
+                           bool move_short_lived, const std::set<memory::TierId>& usable) {
   std::vector<Gap> gaps;
   for (std::size_t index = 0; index < units.size(); ++index) {
     const MovingUnit& unit = units[index];
@@ -29,7 +29,7 @@ std::vector<Gap> find_gaps(const std::vector<MovingUnit>& units, OpIndex op_coun
     const Bytes bytes = unit.moved_bytes;
     if (bytes < small_bytes) continue;
     if (may_begin_slow(unit, usable)) {
-      const OpIndex first = uses.front().op;
+      const graph::OpIndex first = uses.front().op;
       gaps.push_back({.unit = index, .bytes = bytes, .previous_use = first - 1, .next_use = first, .birth = true});
     }
     const bool may_move = unit.may_move || (move_short_lived && unit.short_lived);
@@ -68,22 +68,23 @@ void leave_in_slow(std::vector<Gap>& gaps, const std::set<PrefetchKey>& left_out
   }
 }
 
-std::vector<Use> uses_behind(const std::vector<Gap>& gaps, std::size_t gap, const std::vector<Use>& uses) {
+std::vector<graph::Use> uses_behind(const std::vector<Gap>& gaps, std::size_t gap,
+                                    const std::vector<graph::Use>& uses) {
   const auto next = following(gaps, gap);
-  const OpIndex last = next ? gaps[*next].previous_use : uses.back().op;
-  std::vector<Use> behind;
-  for (const Use& use : uses) {
+  const graph::OpIndex last = next ? gaps[*next].previous_use : uses.back().op;
+  std::vector<graph::Use> behind;
+  for (const graph::Use& use : uses) {
     if (use.op >= gaps[gap].next_use && use.op <= last) behind.push_back(use);
   }
   return behind;
 }
 
-Stay stay_behind(const std::vector<Gap>& gaps, std::size_t gap, const std::vector<Use>& uses) {
+Stay stay_behind(const std::vector<Gap>& gaps, std::size_t gap, const std::vector<graph::Use>& uses) {
   Stay stay;
   std::optional<std::size_t> next = gap;
   do {
     stay.gaps.push_back(*next);
-    for (const Use& use : uses_behind(gaps, *next, uses)) stay.uses.push_back(use);
+    for (const graph::Use& use : uses_behind(gaps, *next, uses)) stay.uses.push_back(use);
     next = following(gaps, *next);
   } while (next && *next != gap && !gaps[*next].cut);
   return stay;
@@ -92,7 +93,8 @@ Stay stay_behind(const std::vector<Gap>& gaps, std::size_t gap, const std::vecto
 namespace {
 
 // Of one unit.
-void mark_writes_of(const std::vector<Use>& uses, std::vector<Gap>::iterator begin, std::vector<Gap>::iterator end) {
+void mark_writes_of(const std::vector<graph::Use>& uses, std::vector<Gap>::iterator begin,
+                    std::vector<Gap>::iterator end) {
   if (begin == end) return;
   // A copy left in slow memory stays good until the next write: leaving again costs nothing until then.
   const bool starts_slow = (end - 1)->wraps && (end - 1)->cut;
@@ -100,7 +102,7 @@ void mark_writes_of(const std::vector<Use>& uses, std::vector<Gap>::iterator beg
   bool in_slow = starts_slow && (end - 1)->left_slow;
   auto gap = begin;
   if (gap->birth) in_slow = slow_valid = (gap++)->left_slow;
-  for (const Use& use : uses) {
+  for (const graph::Use& use : uses) {
     if (use.writes && !in_slow) slow_valid = false;
     if (gap == end || gap->previous_use != use.op) continue;
     if (gap->cut) {
@@ -122,7 +124,8 @@ void mark_writes(std::span<const MovingUnit> units, std::vector<Gap>& gaps) {
   }
 }
 
-void cut_all(std::span<const MovingUnit> units, std::vector<Gap>& gaps, OpIndex op_count, ReservationTable& table) {
+void cut_all(std::span<const MovingUnit> units, std::vector<Gap>& gaps, graph::OpIndex op_count,
+             ReservationTable& table) {
   std::vector<bool> has_gaps(units.size(), false);
   for (const Gap& gap : gaps) has_gaps[gap.unit] = true;
   for (std::size_t i = 0; i < units.size(); ++i) {
@@ -139,15 +142,15 @@ void cut_all(std::span<const MovingUnit> units, std::vector<Gap>& gaps, OpIndex 
 void release_uses_in_slow(std::span<const MovingUnit> units, const std::vector<Gap>& gaps, ReservationTable& table) {
   for (std::size_t i = 0; i < gaps.size(); ++i) {
     if (!gaps[i].left_slow) continue;
-    const std::vector<Use> uses = uses_behind(gaps, i, units[gaps[i].unit].uses);
+    const std::vector<graph::Use> uses = uses_behind(gaps, i, units[gaps[i].unit].uses);
     table.reserve({uses.front().op, uses.back().op + 1}, -gaps[i].bytes);
   }
 }
 
-bool keep_if_fits(Gap& gap, OpIndex op_count, ReservationTable& table, Bytes headroom) {
+bool keep_if_fits(Gap& gap, graph::OpIndex op_count, ReservationTable& table, Bytes headroom) {
   if (gap.must_cut) return false;
   const auto ranges = gap_ranges(gap, op_count);
-  const auto fits = [&](const Interval<OpIndex>& range) { return table.fits(range, gap.bytes, headroom); };
+  const auto fits = [&](const Interval<graph::OpIndex>& range) { return table.fits(range, gap.bytes, headroom); };
   if (!std::ranges::all_of(ranges, fits)) return false;
   for (const auto& range : ranges) table.reserve(range, gap.bytes);
   gap.cut = false;
@@ -159,14 +162,14 @@ TensorSchedule schedule_of(const MovingUnit& unit, std::span<const Gap> gaps, co
   const Gap* const wrap = !gaps.empty() && gaps.back().wraps && gaps.back().cut ? &gaps.back() : nullptr;
   TensorSchedule schedule{.fast_at_start = unit.persistent && wrap == nullptr, .pieces = {}, .encoding = unit.encoding};
   std::optional<FastPiece> open;
-  const auto begin = [&](OpIndex room, OpIndex use) {
+  const auto begin = [&](graph::OpIndex room, graph::OpIndex use) {
     open = FastPiece{.ops = {room, room}, .first_use = use, .leaves = causes.leaves};
   };
   const auto fetch = [&](const Gap& gap) {
     begin(gap.window_begin, gap.next_use);
     open->comes = causes.comes(gap);
   };
-  const auto end = [&](OpIndex room, OpIndex use) {
+  const auto end = [&](graph::OpIndex room, graph::OpIndex use) {
     if (!open) return;
     open->ops.end = room;
     open->last_use = open->evict_after = use;
@@ -188,4 +191,4 @@ TensorSchedule schedule_of(const MovingUnit& unit, std::span<const Gap> gaps, co
   return schedule;
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

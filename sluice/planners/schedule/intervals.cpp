@@ -5,17 +5,17 @@
 #include "sluice/plan/plan_builder.hpp"
 #include "sluice/plan/rooms.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 // RS of both equations: what fast memory keeps free for short-lived tensors.
-Bytes peak_short_lived(const Graph& graph, const Liveness& liveness) {
-  IdVector<OpIndex, Bytes> change(graph.ops().size() + 1, 0);
-  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
-    const Interval<OpIndex> range = liveness.ranges[id];
+Bytes peak_short_lived(const graph::Graph& graph, const graph::Liveness& liveness) {
+  IdVector<graph::OpIndex, Bytes> change(graph.ops().size() + 1, 0);
+  for (graph::TensorId id = 0; id < graph.tensor_count(); ++id) {
+    const Interval<graph::OpIndex> range = liveness.ranges[id];
     if (!liveness.short_lived[id] || range.empty()) continue;
-    change[range.begin] += stored_bytes(graph.tensor(id));
-    change[range.end] -= stored_bytes(graph.tensor(id));
+    change[range.begin] += plan::stored_bytes(graph.tensor(id));
+    change[range.end] -= plan::stored_bytes(graph.tensor(id));
   }
   Bytes live = 0;
   Bytes peak = 0;
@@ -24,14 +24,15 @@ Bytes peak_short_lived(const Graph& graph, const Liveness& liveness) {
 }
 
 // Bytes of long-lived tensors that each interval uses and the one before it does not.
-IdVector<int, Bytes> bytes_to_bring(const Graph& graph, const Liveness& liveness, const IntervalCut& cut) {
+IdVector<int, Bytes> bytes_to_bring(const graph::Graph& graph, const graph::Liveness& liveness,
+                                    const IntervalCut& cut) {
   IdVector<int, Bytes> bring(cut.intervals.size(), 0);
-  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
+  for (graph::TensorId id = 0; id < graph.tensor_count(); ++id) {
     if (liveness.short_lived[id]) continue;
     int last = -2;
-    for (const Use& use : liveness.uses[id]) {
+    for (const graph::Use& use : liveness.uses[id]) {
       const int interval = cut.interval_of_op[use.op];
-      if (interval > last + 1) bring[interval] += stored_bytes(graph.tensor(id));
+      if (interval > last + 1) bring[interval] += plan::stored_bytes(graph.tensor(id));
       last = interval;
     }
   }
@@ -40,13 +41,13 @@ IdVector<int, Bytes> bytes_to_bring(const Graph& graph, const Liveness& liveness
 
 }  // namespace
 
-IntervalCut cut_into_intervals(const Liveness& liveness, int length) {
+IntervalCut cut_into_intervals(const graph::Liveness& liveness, int length) {
   IntervalCut cut{.length = length, .intervals = {}, .interval_of_op = {}};
   cut.interval_of_op.resize(liveness.span_of_op.size());
   const int spans = static_cast<int>(liveness.spans.size());
   for (int first = 0; first < spans; first += length) {
     const int last = std::min(first + length, spans) - 1;
-    const Interval<OpIndex> ops{liveness.spans[first].ops.begin, liveness.spans[last].ops.end};
+    const Interval<graph::OpIndex> ops{liveness.spans[first].ops.begin, liveness.spans[last].ops.end};
     std::fill(cut.interval_of_op.begin() + ops.begin, cut.interval_of_op.begin() + ops.end,
               static_cast<int>(cut.intervals.size()));
     cut.intervals.push_back(ops);
@@ -54,8 +55,9 @@ IntervalCut cut_into_intervals(const Liveness& liveness, int length) {
   return cut;
 }
 
-IntervalEstimate estimate_intervals(const Graph& graph, const Liveness& liveness, const CostModel& costs,
-                                    const IntervalCut& cut, Bytes budget, BytesPerSecond inward_bandwidth) {
+IntervalEstimate estimate_intervals(const graph::Graph& graph, const graph::Liveness& liveness,
+                                    const profile::CostModel& costs, const IntervalCut& cut, Bytes budget,
+                                    BytesPerSecond inward_bandwidth) {
   IntervalEstimate estimate;
   const std::vector<Bytes> bring = bytes_to_bring(graph, liveness, cut);
   estimate.tensor_bytes = *std::max_element(bring.begin(), bring.end());
@@ -66,7 +68,7 @@ IntervalEstimate estimate_intervals(const Graph& graph, const Liveness& liveness
   Seconds shortest = 0;
   for (std::size_t i = 0; i < cut.intervals.size(); ++i) {
     Seconds seconds = 0;
-    for (OpIndex op = cut.intervals[i].begin; op < cut.intervals[i].end; ++op) seconds += costs.op_seconds(op);
+    for (graph::OpIndex op = cut.intervals[i].begin; op < cut.intervals[i].end; ++op) seconds += costs.op_seconds(op);
     shortest = i == 0 ? seconds : std::min(shortest, seconds);
     estimate.exposed_seconds += std::max(0.0, static_cast<double>(bring[i]) / inward_bandwidth - seconds);
   }
@@ -74,4 +76,4 @@ IntervalEstimate estimate_intervals(const Graph& graph, const Liveness& liveness
   return estimate;
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

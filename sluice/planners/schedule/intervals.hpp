@@ -17,12 +17,12 @@
 #include "sluice/graph/liveness.hpp"
 #include "sluice/profile/cost_model.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 struct IntervalCut {
   int length = 1;  // layers per interval (the paper's MIL)
-  IdVector<int, Interval<OpIndex>> intervals;
-  IdVector<OpIndex, int> interval_of_op;
+  IdVector<int, Interval<graph::OpIndex>> intervals;
+  IdVector<graph::OpIndex, int> interval_of_op;
 };
 
 struct IntervalEstimate {
@@ -33,8 +33,9 @@ struct IntervalEstimate {
   Seconds exposed_seconds = 0;
 };
 
-IntervalCut cut_into_intervals(const Liveness& liveness, int length);
-IntervalEstimate estimate_intervals(const Graph& graph, const Liveness& liveness, const CostModel& costs,
-                                    const IntervalCut& cut, Bytes budget, BytesPerSecond inward_bandwidth);
+IntervalCut cut_into_intervals(const graph::Liveness& liveness, int length);
+IntervalEstimate estimate_intervals(const graph::Graph& graph, const graph::Liveness& liveness,
+                                    const profile::CostModel& costs, const IntervalCut& cut, Bytes budget,
+                                    BytesPerSecond inward_bandwidth);
 
-}  // namespace sluice
+}  // namespace sluice::planners

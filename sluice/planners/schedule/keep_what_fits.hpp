@@ -11,12 +11,12 @@
 #include "sluice/graph/graph.hpp"
 #include "sluice/profile/profile.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 // The graph's order without the ops that need not run when everything may take `fast` bytes of fast memory. Empty: all
 // run, as they do where even that takes more. `choices` by op, or none: an op that is to run otherwise than the one
 // that it repeats runs, because it may round differently. About ten packings of the step.
-std::vector<OpIndex> keep_what_fits(const Graph& graph, const Profile& profile, Bytes fast,
-                                    std::span<const OpChoice> choices = {});
+std::vector<graph::OpIndex> keep_what_fits(const graph::Graph& graph, const profile::Profile& profile, Bytes fast,
+                                           std::span<const graph::OpChoice> choices = {});
 
-}  // namespace sluice
+}  // namespace sluice::planners

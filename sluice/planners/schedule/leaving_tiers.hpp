@@ -6,15 +6,16 @@
 #include "sluice/planners/schedule/slow_rooms.hpp"
 #include "sluice/planners/schedule/tensor_schedule.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 // By tensor; the fast tier's for those that have no copy elsewhere. Cost: tensors x slow tiers x ops at worst, and
 // linear where there is one slow tier.
-IdVector<TensorId, TierId> tiers_left_for(const Graph& graph, const Liveness& liveness,
-                                          const IdVector<TensorId, TensorSchedule>& schedules, SlowRooms rooms);
+IdVector<graph::TensorId, memory::TierId> tiers_left_for(const graph::Graph& graph, const graph::Liveness& liveness,
+                                                         const IdVector<graph::TensorId, TensorSchedule>& schedules,
+                                                         SlowRooms rooms);
 
 // Adds all tensors' schedules, each with the tier that it leaves for.
-void add_tensor_schedules(PlanBuilder& builder, const Graph& graph, const Liveness& liveness,
-                          const IdVector<TensorId, TensorSchedule>& schedules, const SlowRooms& rooms);
+void add_tensor_schedules(plan::PlanBuilder& builder, const graph::Graph& graph, const graph::Liveness& liveness,
+                          const IdVector<graph::TensorId, TensorSchedule>& schedules, const SlowRooms& rooms);
 
-}  // namespace sluice
+}  // namespace sluice::planners

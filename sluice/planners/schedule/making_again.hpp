@@ -19,16 +19,16 @@
 #include "sluice/graph/graph.hpp"
 #include "sluice/graph/value_numbers.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 // What an op writes into a tensor.
 struct OpValue {
-  OpIndex writer = kBeforeTheStep;
-  TensorId tensor = 0;
+  graph::OpIndex writer = graph::kBeforeTheStep;
+  graph::TensorId tensor = 0;
 };
 
 // By op, as its inputs: the values that it reads in the graph's own order.
-std::vector<std::vector<OpValue>> values_read(const Graph& graph);
+std::vector<std::vector<OpValue>> values_read(const graph::Graph& graph);
 
 inline constexpr int kByItself = -1;
 
@@ -36,17 +36,17 @@ struct Forgetting {
   // Whether a value is forgotten, where it can be made again.
   std::function<bool(const OpValue&)> forgets;
   // With the first value that is missed, all of its group are made again that somebody still reads; kByItself: no other.
-  std::function<int(OpIndex writer)> group = [](OpIndex) { return kByItself; };
+  std::function<int(graph::OpIndex writer)> group = [](graph::OpIndex) { return kByItself; };
   // In a step of several batches: of each batch, where its backward pass begins; else of the first alone.
   bool in_every_batch = false;
 };
 
 // Whether what the op writes into the tensor can be made again at all: the op may repeat, and the tensor is neither
 // persistent nor the caller's.
-bool can_be_made_again(const Graph& graph, const OpValue& value);
+bool can_be_made_again(const graph::Graph& graph, const OpValue& value);
 
 // kUnsupported where a value is needed again that nothing can make again; `planner` begins the message.
-Result<std::vector<OpIndex>> schedule_making_again(const Graph& graph, const Forgetting& forgetting,
-                                                   std::string_view planner);
+Result<std::vector<graph::OpIndex>> schedule_making_again(const graph::Graph& graph, const Forgetting& forgetting,
+                                                          std::string_view planner);
 
-}  // namespace sluice
+}  // namespace sluice::planners

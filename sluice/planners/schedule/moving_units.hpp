@@ -17,32 +17,32 @@
 #include "sluice/planners/schedule/tensor_schedule.hpp"
 #include "sluice/profile/cost_model.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 inline constexpr Bytes kSmallTensorBytes = 256 * kKiB;
 
 struct MovingUnit {
-  std::vector<TensorId> tensors;
-  std::vector<Use> uses;       // of any of them: ascending op, one entry per op
-  Interval<OpIndex> range;     // from the first live range's begin to the last one's end
-  OpIndex complete_after = 0;  // the op after which all of them are made; the unit may not leave before it
+  std::vector<graph::TensorId> tensors;
+  std::vector<graph::Use> uses;       // of any of them: ascending op, one entry per op
+  Interval<graph::OpIndex> range;     // from the first live range's begin to the last one's end
+  graph::OpIndex complete_after = 0;  // the op after which all of them are made; the unit may not leave before it
   bool persistent = false;
-  bool may_move = false;                // long-lived, used, and not read by the caller
-  bool short_lived = false;             // may not move, but only because it is short-lived
-  Bytes moved_bytes = 0;                // of one transfer; also its room in either tier if it may move
-  Bytes kept_bytes = 0;                 // its room if it never moves
-  Encoding encoding = Encoding::kNone;  // of its copies in the slow tier (unit_encodings.hpp)
-  SlowTier slow;                        // where it goes when it leaves the fast tier (slow_rooms.hpp)
+  bool may_move = false;                                // long-lived, used, and not read by the caller
+  bool short_lived = false;                             // may not move, but only because it is short-lived
+  Bytes moved_bytes = 0;                                // of one transfer; also its room in either tier if it may move
+  Bytes kept_bytes = 0;                                 // its room if it never moves
+  memory::Encoding encoding = memory::Encoding::kNone;  // of its copies in the slow tier (unit_encodings.hpp)
+  SlowTier slow;                                        // where it goes when it leaves the fast tier (slow_rooms.hpp)
 
-  Load load() const { return {tensors.front(), moved_bytes, encoding}; }  // of one transfer
+  profile::Load load() const { return {tensors.front(), moved_bytes, encoding}; }  // of one transfer
 };
 
 // Every tensor is in one unit; which slow tier each goes to is left open. O(n log n) in tensors and uses.
-std::vector<MovingUnit> find_moving_units(const Graph& graph, const Liveness& liveness);
+std::vector<MovingUnit> find_moving_units(const graph::Graph& graph, const graph::Liveness& liveness);
 
 // Adds the unit's schedule to the plan. Tensors that never move need not lie together on pages: each has its own room,
 // over its own live range.
-void add_unit_schedule(PlanBuilder& builder, const Graph& graph, const Liveness& liveness, const MovingUnit& unit,
-                       const TensorSchedule& schedule);
+void add_unit_schedule(plan::PlanBuilder& builder, const graph::Graph& graph, const graph::Liveness& liveness,
+                       const MovingUnit& unit, const TensorSchedule& schedule);
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-namespace sluice {
+namespace sluice::planners {
 
 // Calls make_work() on each thread, and what it gives with each of [0, count): each thread takes the next one. The
 // calling thread works, too, and asks `stop` (which may be empty) before each of its own; after that nobody takes
@@ -32,4 +32,4 @@ bool for_each_on_threads(std::size_t count, int threads, const std::function<boo
   return stopped;
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

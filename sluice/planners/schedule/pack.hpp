@@ -12,13 +12,13 @@
 #include "sluice/plan/plan_builder.hpp"
 #include "sluice/planners/planner.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 struct PackedPlan {
-  Plan plan;
+  plan::Plan plan;
   std::vector<Bytes> capacities;  // by TierId: what the planner was allowed to count on
 
-  Bytes fast_capacity() const { return capacities[kFastTier]; }
+  Bytes fast_capacity() const { return capacities[memory::kFastTier]; }
 };
 
 // Of one schedule among many: that it does not fit proves nothing of the others.
@@ -36,31 +36,32 @@ template <typename Build>
 Result<PackedPlan> pack_with_less_capacity(const PlanRequest& request, std::vector<Bytes> capacities,
                                            const Build& build) {
   constexpr int kAttempts = 20;
-  const TierId farthest = static_cast<TierId>(request.budgets.size()) - 1;
+  const memory::TierId farthest = static_cast<memory::TierId>(request.budgets.size()) - 1;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    const std::optional<PlanBuilder> builder = build(std::as_const(capacities));
+    const std::optional<plan::PlanBuilder> builder = build(std::as_const(capacities));
     if (!builder) break;
-    PackingFailure failure;
-    Result<Plan> plan = builder->finish(request.budgets, &failure, kPortfolioAlone);
+    plan::PackingFailure failure;
+    Result<plan::Plan> plan = builder->finish(request.budgets, &failure, memory::kPortfolioAlone);
     if (plan.ok()) return PackedPlan{std::move(plan).value(), std::move(capacities)};
-    const bool last = failure.tier != kFastTier && failure.tier == farthest;
+    const bool last = failure.tier != memory::kFastTier && failure.tier == farthest;
     if (!wants_more_room(plan.error().code) || last) return none_found(plan.error());
     const auto tier = static_cast<std::size_t>(failure.tier);
     const double overshoot = static_cast<double>(failure.needed) / static_cast<double>(request.budgets[tier]);
     const double share = std::clamp(0.999 / overshoot, 0.8, 1 - 0.01 * attempt);
-    capacities[tier] = align_down(static_cast<Bytes>(static_cast<double>(capacities[tier]) * share), kBlockAlignment);
+    capacities[tier] =
+        align_down(static_cast<Bytes>(static_cast<double>(capacities[tier]) * share), memory::kBlockAlignment);
   }
   return Error{ErrorCode::kNoneFound,
-               "no schedule packs into the fast budget of " + format_bytes(request.budgets[kFastTier])};
+               "no schedule packs into the fast budget of " + format_bytes(request.budgets[memory::kFastTier])};
 }
 
 // One attempt, with the exact search; nothing where it does not pack.
 template <typename Build>
 std::optional<PackedPlan> pack_by_search(const PlanRequest& request, std::vector<Bytes> capacities,
                                          const Build& build) {
-  const std::optional<PlanBuilder> builder = build(std::as_const(capacities));
+  const std::optional<plan::PlanBuilder> builder = build(std::as_const(capacities));
   if (!builder) return std::nullopt;
-  Result<Plan> plan = builder->finish(request.budgets);
+  Result<plan::Plan> plan = builder->finish(request.budgets);
   if (!plan.ok()) return std::nullopt;
   return PackedPlan{std::move(plan).value(), std::move(capacities)};
 }
@@ -71,11 +72,12 @@ template <typename Build>
 PackedPlan pack_with_more_capacity(const PlanRequest& request, PackedPlan packed, const Build& build) {
   constexpr int kRounds = 4;
   if (request.draft) return packed;
-  Bytes too_much = request.budgets[kFastTier];
+  Bytes too_much = request.budgets[memory::kFastTier];
   for (int round = 0; round < kRounds && packed.fast_capacity() < too_much; ++round) {
     std::vector<Bytes> capacities = packed.capacities;
-    const Bytes middle = align_up(packed.fast_capacity() + (too_much - packed.fast_capacity()) / 2, kBlockAlignment);
-    capacities[kFastTier] = middle;
+    const Bytes middle =
+        align_up(packed.fast_capacity() + (too_much - packed.fast_capacity()) / 2, memory::kBlockAlignment);
+    capacities[memory::kFastTier] = middle;
     std::optional<PackedPlan> tighter = pack_by_search(request, std::move(capacities), build);
     if (tighter) {
       packed = std::move(*tighter);
@@ -86,4 +88,4 @@ PackedPlan pack_with_more_capacity(const PlanRequest& request, PackedPlan packed
   return packed;
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

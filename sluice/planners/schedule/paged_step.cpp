@@ -5,7 +5,7 @@
 
 #include "sluice/plan/rooms.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 // Who is there: by class, and in each by rank, so that the front leaves first.
@@ -16,14 +16,14 @@ class Residents {
     if (most != rule.class_of.end()) of_class_.resize(static_cast<std::size_t>(*most) + 1);
   }
 
-  using Entry = std::pair<std::int64_t, TensorId>;
+  using Entry = std::pair<std::int64_t, graph::TensorId>;
 
   void insert(Entry entry) { of_class_[class_of(entry.second)].insert(entry); }
   void erase(Entry entry) { of_class_[class_of(entry.second)].erase(entry); }
 
   // The first that may leave for `coming`; nothing where none may.
   template <typename MayLeave>
-  std::optional<TensorId> victim(TensorId coming, const MayLeave& may_leave) const {
+  std::optional<graph::TensorId> victim(graph::TensorId coming, const MayLeave& may_leave) const {
     std::optional<Entry> found = first(of_class_[class_of(coming)], may_leave);
     if (found) return found->second;
     for (const std::set<Entry>& others : of_class_) {
@@ -47,7 +47,7 @@ class Residents {
     return found == entries.end() ? std::nullopt : std::optional(*found);
   }
 
-  std::size_t class_of(TensorId id) const {
+  std::size_t class_of(graph::TensorId id) const {
     return rule_.class_of.empty() ? 0 : static_cast<std::size_t>(rule_.class_of[id]);
   }
 
@@ -57,7 +57,7 @@ class Residents {
 
 class PagedStep {
  public:
-  PagedStep(const PagedOps& ops, Bytes capacity, const PagingRule& rule, const std::set<TensorId>& at_start)
+  PagedStep(const PagedOps& ops, Bytes capacity, const PagingRule& rule, const std::set<graph::TensorId>& at_start)
       : ops_(ops),
         capacity_(capacity),
         rule_(rule),
@@ -66,16 +66,16 @@ class PagedStep {
         rank_(ops.graph.tensors().size(), 0),
         is_resident_(ops.graph.tensors().size(), false),
         locked_(ops.graph.tensors().size(), false) {
-    for (const TensorId id : ops.operands.back()) locked_[id] = is_kept(id);
-    for (const TensorId id : at_start) {
+    for (const graph::TensorId id : ops.operands.back()) locked_[id] = is_kept(id);
+    for (const graph::TensorId id : at_start) {
       schedules_[id].fast_at_start = true;
-      open_piece(id, 0, kStepStart);
+      open_piece(id, 0, plan::kStepStart);
     }
   }
 
   // False when some op's operands exceed the capacity.
   bool run() {
-    for (OpIndex op = 0; op < ops_.op_count(); ++op) {
+    for (graph::OpIndex op = 0; op < ops_.op_count(); ++op) {
       if (!bring_operands(op)) return false;
       free_dead(op);
     }
@@ -83,24 +83,27 @@ class PagedStep {
   }
 
   // Persistent tensors in the fast tier now, without those that were evicted before their first use.
-  std::set<TensorId> persistent_residents() const;
-  IdVector<TensorId, TensorSchedule> finish(const std::set<TensorId>& at_start);
+  std::set<graph::TensorId> persistent_residents() const;
+  IdVector<graph::TensorId, TensorSchedule> finish(const std::set<graph::TensorId>& at_start);
 
  private:
-  FastPiece& current(TensorId id) { return schedules_[id].pieces.back(); }
-  Bytes bytes(TensorId id) const { return stored_bytes(ops_.graph.tensor(id)); }
-  bool is_kept(TensorId id) const { return is_persistent(ops_.graph.tensor(id).role); }
+  FastPiece& current(graph::TensorId id) { return schedules_[id].pieces.back(); }
+  Bytes bytes(graph::TensorId id) const { return plan::stored_bytes(ops_.graph.tensor(id)); }
+  bool is_kept(graph::TensorId id) const { return graph::is_persistent(ops_.graph.tensor(id).role); }
 
-  void open_piece(TensorId id, OpIndex op, OpIndex touched) {
-    schedules_[id].pieces.push_back(
-        {.ops = {op, ops_.op_count()}, .first_use = -1, .last_use = op, .evict_after = op, .comes = Cause::kMissing});
+  void open_piece(graph::TensorId id, graph::OpIndex op, graph::OpIndex touched) {
+    schedules_[id].pieces.push_back({.ops = {op, ops_.op_count()},
+                                     .first_use = -1,
+                                     .last_use = op,
+                                     .evict_after = op,
+                                     .comes = plan::Cause::kMissing});
     rank_[id] = rule_.rank(id, touched);
     residents_.insert({rank_[id], id});
     is_resident_[id] = true;
     used_ += bytes(id);
   }
 
-  void close_piece(TensorId id, OpIndex end, OpIndex evict_after, Cause cause) {
+  void close_piece(graph::TensorId id, graph::OpIndex end, graph::OpIndex evict_after, plan::Cause cause) {
     current(id).leaves = cause;
     current(id).ops.end = end;
     current(id).evict_after = evict_after;
@@ -109,37 +112,37 @@ class PagedStep {
     used_ -= bytes(id);
   }
 
-  void touch(TensorId id, OpIndex op) {
+  void touch(graph::TensorId id, graph::OpIndex op) {
     const std::int64_t rank = rule_.rank(id, op);
     if (rank == rank_[id]) return;
     residents_.erase({rank_[id], id});
     residents_.insert({rank_[id] = rank, id});
   }
 
-  bool bring_operands(OpIndex op);
-  bool make_room(OpIndex op, Bytes needed, TensorId coming);
-  void free_dead(OpIndex op);
+  bool bring_operands(graph::OpIndex op);
+  bool make_room(graph::OpIndex op, Bytes needed, graph::TensorId coming);
+  void free_dead(graph::OpIndex op);
 
   const PagedOps& ops_;
   Bytes capacity_;
   const PagingRule& rule_;
   Residents residents_;
-  IdVector<TensorId, TensorSchedule> schedules_;
-  IdVector<TensorId, std::int64_t> rank_;
-  IdVector<TensorId, bool> is_resident_;
-  IdVector<TensorId, bool> locked_;
-  std::set<TensorId> evicted_unused_;
+  IdVector<graph::TensorId, TensorSchedule> schedules_;
+  IdVector<graph::TensorId, std::int64_t> rank_;
+  IdVector<graph::TensorId, bool> is_resident_;
+  IdVector<graph::TensorId, bool> locked_;
+  std::set<graph::TensorId> evicted_unused_;
   Bytes used_ = 0;
 };
 
-bool PagedStep::bring_operands(OpIndex op) {
+bool PagedStep::bring_operands(graph::OpIndex op) {
   Bytes needed = 0;
-  for (const TensorId id : ops_.operands[op]) {
+  for (const graph::TensorId id : ops_.operands[op]) {
     if (is_resident_[id]) continue;
     needed += bytes(id);
     if (!make_room(op, needed, id)) return false;
   }
-  for (const TensorId id : ops_.operands[op]) {
+  for (const graph::TensorId id : ops_.operands[op]) {
     if (!is_resident_[id]) open_piece(id, op, op);
     FastPiece& piece = current(id);
     if (piece.first_use < 0) piece.first_use = op;
@@ -149,11 +152,11 @@ bool PagedStep::bring_operands(OpIndex op) {
   return true;
 }
 
-bool PagedStep::make_room(OpIndex op, Bytes needed, TensorId coming) {
-  const std::span<const TensorId> operands = ops_.operands[op];
+bool PagedStep::make_room(graph::OpIndex op, Bytes needed, graph::TensorId coming) {
+  const std::span<const graph::TensorId> operands = ops_.operands[op];
   while (used_ + needed > capacity_) {
-    const std::optional<TensorId> victim = residents_.victim(coming, [&](TensorId id) {
-      const bool output = ops_.graph.tensor(id).role == Role::kOutput;
+    const std::optional<graph::TensorId> victim = residents_.victim(coming, [&](graph::TensorId id) {
+      const bool output = ops_.graph.tensor(id).role == graph::Role::kOutput;
       return !locked_[id] && !output && std::ranges::find(operands, id) == operands.end();
     });
     if (!victim) return false;
@@ -163,26 +166,27 @@ bool PagedStep::make_room(OpIndex op, Bytes needed, TensorId coming) {
   return true;
 }
 
-void PagedStep::free_dead(OpIndex op) {
-  for (const TensorId id : ops_.operands[op]) {
-    if (ops_.liveness.ranges[id].end == op + 1 && !is_kept(id)) close_piece(id, op + 1, op, Cause::kUnsaid);
+void PagedStep::free_dead(graph::OpIndex op) {
+  for (const graph::TensorId id : ops_.operands[op]) {
+    if (ops_.liveness.ranges[id].end == op + 1 && !is_kept(id)) close_piece(id, op + 1, op, plan::Cause::kUnsaid);
   }
 }
 
 // What was not in the fast tier at the start is written back before the step ends.
-IdVector<TensorId, TensorSchedule> PagedStep::finish(const std::set<TensorId>& at_start) {
-  const OpIndex last = ops_.op_count() - 1;
-  std::vector<TensorId> left;
-  residents_.for_each([&](TensorId id) {
+IdVector<graph::TensorId, TensorSchedule> PagedStep::finish(const std::set<graph::TensorId>& at_start) {
+  const graph::OpIndex last = ops_.op_count() - 1;
+  std::vector<graph::TensorId> left;
+  residents_.for_each([&](graph::TensorId id) {
     if (is_kept(id) && !at_start.contains(id)) left.push_back(id);
   });
-  for (const TensorId id : left) close_piece(id, last + 1, std::max(current(id).last_use, last - 1), Cause::kStepEnds);
+  for (const graph::TensorId id : left)
+    close_piece(id, last + 1, std::max(current(id).last_use, last - 1), plan::Cause::kStepEnds);
   return std::move(schedules_);
 }
 
-std::set<TensorId> PagedStep::persistent_residents() const {
-  std::set<TensorId> result;
-  residents_.for_each([&](TensorId id) {
+std::set<graph::TensorId> PagedStep::persistent_residents() const {
+  std::set<graph::TensorId> result;
+  residents_.for_each([&](graph::TensorId id) {
     if (is_kept(id) && !evicted_unused_.contains(id)) result.insert(id);
   });
   return result;
@@ -190,20 +194,20 @@ std::set<TensorId> PagedStep::persistent_residents() const {
 
 }  // namespace
 
-std::optional<IdVector<TensorId, TensorSchedule>> schedule_paged(const PagedOps& ops, Bytes capacity,
-                                                                 const PagingRule& rule) {
+std::optional<IdVector<graph::TensorId, TensorSchedule>> schedule_paged(const PagedOps& ops, Bytes capacity,
+                                                                        const PagingRule& rule) {
   PagedStep cold(ops, capacity, rule, {});
   if (!cold.run()) return std::nullopt;
-  std::set<TensorId> at_start = cold.persistent_residents();
+  std::set<graph::TensorId> at_start = cold.persistent_residents();
   while (true) {
     PagedStep step(ops, capacity, rule, at_start);
     if (!step.run()) return std::nullopt;
-    const std::set<TensorId> at_end = step.persistent_residents();
-    std::set<TensorId> both;
+    const std::set<graph::TensorId> at_end = step.persistent_residents();
+    std::set<graph::TensorId> both;
     std::ranges::set_intersection(at_start, at_end, std::inserter(both, both.begin()));
     if (both == at_start) return step.finish(at_start);
     at_start = std::move(both);
   }
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

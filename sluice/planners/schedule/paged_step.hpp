@@ -20,30 +20,30 @@
 
 #include "sluice/planners/schedule/tensor_schedule.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 // A step's ops by slot: in the graph's order, or in another one in which each runs once. What is referred to must
 // outlive it.
 struct PagedOps {
-  const Graph& graph;                                          // for its tensors
-  const Liveness& liveness;                                    // `uses` and `ranges` by slot
-  IdVector<OpIndex, std::span<const TensorId>> operands = {};  // each once
+  const graph::Graph& graph;                                                 // for its tensors
+  const graph::Liveness& liveness;                                           // `uses` and `ranges` by slot
+  IdVector<graph::OpIndex, std::span<const graph::TensorId>> operands = {};  // each once
 
-  OpIndex op_count() const { return static_cast<OpIndex>(operands.size()); }
+  graph::OpIndex op_count() const { return static_cast<graph::OpIndex>(operands.size()); }
 };
 
 struct PagingRule {
   // The least leaves first. `touched`: the slot that used the tensor last; kStepStart: it was there when the step
   // began.
-  std::function<std::int64_t(TensorId, OpIndex touched)> rank;
+  std::function<std::int64_t(graph::TensorId, graph::OpIndex touched)> rank;
   // By tensor: who comes takes the place of one of its own class while there is one. Empty: all are of one class.
-  IdVector<TensorId, int> class_of = {};
-  Cause leaves = Cause::kUnsaid;
+  IdVector<graph::TensorId, int> class_of = {};
+  plan::Cause leaves = plan::Cause::kUnsaid;
 };
 
 // By tensor. A piece ends where its room is needed, and is evicted right before. Nothing where some op's operands, with
 // what may not leave, exceed the capacity.
-std::optional<IdVector<TensorId, TensorSchedule>> schedule_paged(const PagedOps& ops, Bytes capacity,
-                                                                 const PagingRule& rule);
+std::optional<IdVector<graph::TensorId, TensorSchedule>> schedule_paged(const PagedOps& ops, Bytes capacity,
+                                                                        const PagingRule& rule);
 
-}  // namespace sluice
+}  // namespace sluice::planners

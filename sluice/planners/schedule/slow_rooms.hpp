@@ -17,18 +17,18 @@
 #include "sluice/planners/schedule/slow_tier.hpp"
 #include "sluice/profile/cost_model.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 class SlowRooms {
  public:
   // `tiers` nearest first, at least one; `capacities` by TierId.
-  SlowRooms(std::span<const SlowTier> tiers, OpIndex op_count, std::span<const Bytes> capacities);
+  SlowRooms(std::span<const SlowTier> tiers, graph::OpIndex op_count, std::span<const Bytes> capacities);
 
   // The first of `tiers` (some of those given) with room over all ranges, where the room is then taken. The farthest
   // tier takes what fits into no other, however much that is: packing finds it full.
-  SlowTier place(std::span<const SlowTier> tiers, std::span<const Interval<OpIndex>> ranges, Bytes bytes);
+  SlowTier place(std::span<const SlowTier> tiers, std::span<const Interval<graph::OpIndex>> ranges, Bytes bytes);
   // The same of all tiers, nearest first.
-  SlowTier place(std::span<const Interval<OpIndex>> ranges, Bytes bytes) { return place(tiers_, ranges, bytes); }
+  SlowTier place(std::span<const Interval<graph::OpIndex>> ranges, Bytes bytes) { return place(tiers_, ranges, bytes); }
 
   std::span<const SlowTier> tiers() const { return tiers_; }
 
@@ -42,11 +42,11 @@ class SlowRooms {
 void place_first_come(std::vector<MovingUnit>& units, SlowRooms rooms);
 
 // What a second of a link's time costs at an op.
-using LanePrice = std::function<double(LinkId, OpIndex)>;
+using LanePrice = std::function<double(memory::LinkId, graph::OpIndex)>;
 
 // The same where a schedule has shown who needs what (`demands` by unit): each unit in the tier where its copies cost
 // least and there is room while it is there. Who loses most elsewhere, for the room and time it takes, comes first.
-void place_by_price(std::vector<MovingUnit>& units, std::span<const SlowDemand> demands, const CostModel& costs,
-                    const LanePrice& price, SlowRooms rooms);
+void place_by_price(std::vector<MovingUnit>& units, std::span<const SlowDemand> demands,
+                    const profile::CostModel& costs, const LanePrice& price, SlowRooms rooms);
 
-}  // namespace sluice
+}  // namespace sluice::planners

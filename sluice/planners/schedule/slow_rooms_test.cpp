@@ -4,10 +4,10 @@
 
 #include "sluice/memory/presets.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
-constexpr OpIndex kOps = 10;
+constexpr graph::OpIndex kOps = 10;
 constexpr Bytes kTensor = kMiB;
 const std::vector<SlowTier> kTiers{{.id = 1, .outward = 0, .inward = 1}, {.id = 2, .outward = 2, .inward = 3}};
 
@@ -15,7 +15,9 @@ SlowRooms rooms_for(int tensors) {
   return SlowRooms(kTiers, kOps, std::vector<Bytes>{0, tensors * kTensor, 3 * kTensor});
 }
 
-TierId place(SlowRooms& rooms, Interval<OpIndex> ops) { return rooms.place(std::span(&ops, 1), kTensor).id; }
+memory::TierId place(SlowRooms& rooms, Interval<graph::OpIndex> ops) {
+  return rooms.place(std::span(&ops, 1), kTensor).id;
+}
 
 TEST(SlowRooms, TheNearestIsFilledFirstAndThenTheFarthest) {
   SlowRooms rooms = rooms_for(2);
@@ -33,7 +35,7 @@ TEST(SlowRooms, TheFarthestTakesWhatFitsNowhere) {
 TEST(SlowRooms, RoomIsNeededOverAllRanges) {
   SlowRooms rooms = rooms_for(1);
   EXPECT_EQ(place(rooms, {7, 8}), 1);
-  const std::vector<Interval<OpIndex>> ends{{0, 2}, {6, 10}};
+  const std::vector<Interval<graph::OpIndex>> ends{{0, 2}, {6, 10}};
   EXPECT_EQ(rooms.place(ends, kTensor).id, 2);
   EXPECT_EQ(place(rooms, {0, 2}), 1) << "what went elsewhere has taken nothing here";
 }
@@ -60,22 +62,22 @@ TEST(SlowRooms, FirstComePersistentOnesFirst) {
 class PlacedByPrice : public ::testing::Test {
  protected:
   PlacedByPrice()
-      : machine_(make_machine({.threads = 1, .slow = {{"pcie3"}, {"pmbd"}}, .link_bandwidth = 1e9}).value()) {
+      : machine_(memory::make_machine({.threads = 1, .slow = {{"pcie3"}, {"pmbd"}}, .link_bandwidth = 1e9}).value()) {
     for (MovingUnit& unit : units_) unit.moved_bytes = kTensor;
   }
 
   void place(int room, double near_price, double far_price) {
-    const CostModel costs(graph_, profile_, machine_);
-    const auto price = [&](LinkId link, OpIndex op) {
+    const profile::CostModel costs(graph_, profile_, machine_);
+    const auto price = [&](memory::LinkId link, graph::OpIndex op) {
       const bool near = machine_.link(link).from == 1 || machine_.link(link).to == 1;
       return near ? near_price : op == 8 ? far_price : 0;
     };
     place_by_price(units_, demands_, costs, price, rooms_for(room));
   }
 
-  Machine machine_;
-  Graph graph_;
-  Profile profile_;
+  memory::Machine machine_;
+  graph::Graph graph_;
+  profile::Profile profile_;
   std::vector<MovingUnit> units_ = std::vector<MovingUnit>(2);
   std::vector<SlowDemand> demands_{{.ranges = {{2, 6}}, .evicted_after = {1}, .prefetched_for = {6}},
                                    {.ranges = {{2, 8}}, .evicted_after = {1}, .prefetched_for = {8}}};
@@ -99,4 +101,4 @@ TEST_F(PlacedByPrice, WhereThereIsNoRoomTheNextBestIsTaken) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -2,28 +2,29 @@
 
 #include <fmt/format.h>
 
-namespace sluice {
+namespace sluice::planners {
 
-Result<std::vector<SlowTier>> find_slow_tiers(std::string_view planner, const Machine& machine) {
+Result<std::vector<SlowTier>> find_slow_tiers(std::string_view planner, const memory::Machine& machine) {
   if (machine.tiers.size() < 2) {
     return Error{ErrorCode::kBadInput, fmt::format("planner {} needs a slow tier and this machine has none; name one "
                                                    "with --slow",
                                                    planner)};
   }
   std::vector<SlowTier> slow;
-  for (TierId id = kFastTier + 1; id < static_cast<TierId>(machine.tiers.size()); ++id) {
-    const auto outward = machine.link_between(kFastTier, id);
-    const auto inward = machine.link_between(id, kFastTier);
+  for (memory::TierId id = memory::kFastTier + 1; id < static_cast<memory::TierId>(machine.tiers.size()); ++id) {
+    const auto outward = machine.link_between(memory::kFastTier, id);
+    const auto inward = machine.link_between(id, memory::kFastTier);
     if (!outward || !inward) {
-      return Error{ErrorCode::kBadInput, fmt::format("planner {} needs links both ways between tiers '{}' and '{}'",
-                                                     planner, machine.tier(kFastTier).name, machine.tier(id).name)};
+      return Error{ErrorCode::kBadInput,
+                   fmt::format("planner {} needs links both ways between tiers '{}' and '{}'", planner,
+                               machine.tier(memory::kFastTier).name, machine.tier(id).name)};
     }
     slow.push_back({.id = id, .outward = *outward, .inward = *inward});
   }
   return slow;
 }
 
-Result<std::vector<SlowTier>> find_addressable_slow_tiers(std::string_view planner, const Machine& machine) {
+Result<std::vector<SlowTier>> find_addressable_slow_tiers(std::string_view planner, const memory::Machine& machine) {
   SLUICE_ASSIGN(std::vector<SlowTier> slow, find_slow_tiers(planner, machine));
   std::erase_if(slow, [&](const SlowTier& each) { return !machine.tier(each.id).addressable; });
   if (slow.empty()) {
@@ -37,4 +38,4 @@ Result<std::vector<SlowTier>> find_addressable_slow_tiers(std::string_view plann
   return slow;
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -5,19 +5,19 @@
 
 #include "sluice/planners/planner.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 struct SlowTier {
-  TierId id = 1;
-  LinkId outward = 0;  // fast to slow
-  LinkId inward = 0;
+  memory::TierId id = 1;
+  memory::LinkId outward = 0;  // fast to slow
+  memory::LinkId inward = 0;
 };
 
 // kBadInput when the machine has no second tier, or one without links to and from the fast tier.
-Result<std::vector<SlowTier>> find_slow_tiers(std::string_view planner, const Machine& machine);
+Result<std::vector<SlowTier>> find_slow_tiers(std::string_view planner, const memory::Machine& machine);
 
 // The same, for planners that leave operands in slow tiers: those that ops can address. kUnsupported when they can
 // address none.
-Result<std::vector<SlowTier>> find_addressable_slow_tiers(std::string_view planner, const Machine& machine);
+Result<std::vector<SlowTier>> find_addressable_slow_tiers(std::string_view planner, const memory::Machine& machine);
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -3,22 +3,23 @@
 #include <algorithm>
 #include <optional>
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 // A copy in the slow tier: made by an eviction, by an op that writes there, or there at step start; valid until the
 // tensor is written in the fast tier.
 struct SlowCopy {
-  Interval<OpIndex> ops;
+  Interval<graph::OpIndex> ops;
   std::optional<std::size_t> evicted_piece;
   std::vector<std::size_t> prefetched_pieces;
-  OpIndex last_needed = 0;  // by the op that finds it in place, or that a prefetch from it must be done for
+  graph::OpIndex last_needed = 0;  // by the op that finds it in place, or that a prefetch from it must be done for
 };
 
 // Walks the step's uses and follows where valid copies are.
 class Follower {
  public:
-  Follower(const std::vector<Use>& uses, const TensorSchedule& schedule, bool persistent, OpIndex op_count)
+  Follower(const std::vector<graph::Use>& uses, const TensorSchedule& schedule, bool persistent,
+           graph::OpIndex op_count)
       : uses_(uses), schedule_(schedule), op_count_(op_count), starts_slow_(persistent && !schedule.fast_at_start) {
     if (starts_slow_) begin_copy(0);
   }
@@ -38,20 +39,20 @@ class Follower {
   }
 
   std::vector<SlowCopy> copies;
-  std::vector<OpIndex> in_place;  // ops that use the slow copy directly
+  std::vector<graph::OpIndex> in_place;  // ops that use the slow copy directly
 
  private:
-  void begin_copy(OpIndex begin) {
+  void begin_copy(graph::OpIndex begin) {
     copies.push_back({.ops = {begin, op_count_}, .evicted_piece = {}, .prefetched_pieces = {}});
     valid_ = true;
   }
 
-  void lose_copy(OpIndex op) {
+  void lose_copy(graph::OpIndex op) {
     if (valid_) copies.back().ops.end = op;
     valid_ = false;
   }
 
-  void use_in_place(const Use& use) {
+  void use_in_place(const graph::Use& use) {
     SLUICE_CHECK(valid_ || (use.writes && !use.reads), "a use in place needs a copy in the slow tier");
     if (!valid_) begin_copy(use.op);
     copies.back().last_needed = use.op + 1;
@@ -71,9 +72,9 @@ class Follower {
     copies.back().evicted_piece = piece;
   }
 
-  const std::vector<Use>& uses_;
+  const std::vector<graph::Use>& uses_;
   const TensorSchedule& schedule_;
-  OpIndex op_count_;
+  graph::OpIndex op_count_;
   bool starts_slow_;
   bool valid_ = false;  // the last copy
 };
@@ -85,8 +86,9 @@ void trim(SlowCopy& copy) {
 }
 
 // The copies that take room: not one that is written by the very first op of the step, whose old value nothing reads.
-std::vector<SlowCopy> copies_with_room(const std::vector<Use>& uses, const TensorSchedule& schedule, bool persistent,
-                                       OpIndex op_count, std::vector<OpIndex>* in_place = nullptr) {
+std::vector<SlowCopy> copies_with_room(const std::vector<graph::Use>& uses, const TensorSchedule& schedule,
+                                       bool persistent, graph::OpIndex op_count,
+                                       std::vector<graph::OpIndex>* in_place = nullptr) {
   Follower follower(uses, schedule, persistent, op_count);
   follower.run();
   for (SlowCopy& copy : follower.copies) {
@@ -100,37 +102,39 @@ std::vector<SlowCopy> copies_with_room(const std::vector<Use>& uses, const Tenso
 // What is added for one tensor, or for each member of a block.
 class ScheduleAdder {
  public:
-  ScheduleAdder(PlanBuilder& builder, std::span<const TensorId> tensors) : builder_(builder), tensors_(tensors) {}
+  ScheduleAdder(plan::PlanBuilder& builder, std::span<const graph::TensorId> tensors)
+      : builder_(builder), tensors_(tensors) {}
 
-  using Residencies = std::vector<ResidencyIndex>;  // by tensor
+  using Residencies = std::vector<plan::ResidencyIndex>;  // by tensor
 
-  Residencies add_residencies(TierId tier, Interval<OpIndex> ops, Encoding encoding = Encoding::kNone) {
+  Residencies add_residencies(memory::TierId tier, Interval<graph::OpIndex> ops,
+                              memory::Encoding encoding = memory::Encoding::kNone) {
     Residencies added;
-    for (const TensorId tensor : tensors_) added.push_back(builder_.add_residency(tensor, tier, ops, encoding));
+    for (const graph::TensorId tensor : tensors_) added.push_back(builder_.add_residency(tensor, tier, ops, encoding));
     if (tensors_.size() > 1) builder_.add_block(added);
     return added;
   }
 
-  void use_in(TierId tier, OpIndex op) {
-    for (const TensorId tensor : tensors_) builder_.set_tensor_tier(op, tensor, tier);
+  void use_in(memory::TierId tier, graph::OpIndex op) {
+    for (const graph::TensorId tensor : tensors_) builder_.set_tensor_tier(op, tensor, tier);
   }
 
-  void add_migrations(const Residencies& from, const Residencies& to, OpIndex issue_after, OpIndex needed_by,
-                      Cause cause) {
+  void add_migrations(const Residencies& from, const Residencies& to, graph::OpIndex issue_after,
+                      graph::OpIndex needed_by, plan::Cause cause) {
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
       builder_.add_migration(tensors_[i], from[i], to[i], issue_after, needed_by, cause);
     }
   }
 
  private:
-  PlanBuilder& builder_;
-  std::span<const TensorId> tensors_;
+  plan::PlanBuilder& builder_;
+  std::span<const graph::TensorId> tensors_;
 };
 
 }  // namespace
 
-SlowDemand slow_demand(const std::vector<Use>& uses, const TensorSchedule& schedule, bool persistent,
-                       OpIndex op_count) {
+SlowDemand slow_demand(const std::vector<graph::Use>& uses, const TensorSchedule& schedule, bool persistent,
+                       graph::OpIndex op_count) {
   SlowDemand demand;
   for (const SlowCopy& copy : copies_with_room(uses, schedule, persistent, op_count)) {
     demand.ranges.push_back(copy.ops);
@@ -140,15 +144,15 @@ SlowDemand slow_demand(const std::vector<Use>& uses, const TensorSchedule& sched
   return demand;
 }
 
-void add_block_schedule(PlanBuilder& builder, const Graph& graph, const std::vector<Use>& uses,
-                        std::span<const TensorId> tensors, TierId slow, const TensorSchedule& schedule) {
-  const bool persistent = is_persistent(graph.tensor(tensors.front()).role);
-  std::vector<OpIndex> in_place;
+void add_block_schedule(plan::PlanBuilder& builder, const graph::Graph& graph, const std::vector<graph::Use>& uses,
+                        std::span<const graph::TensorId> tensors, memory::TierId slow, const TensorSchedule& schedule) {
+  const bool persistent = graph::is_persistent(graph.tensor(tensors.front()).role);
+  std::vector<graph::OpIndex> in_place;
   const std::vector<SlowCopy> copies = copies_with_room(uses, schedule, persistent, graph.op_count(), &in_place);
   ScheduleAdder adder(builder, tensors);
-  for (const OpIndex op : in_place) adder.use_in(slow, op);
+  for (const graph::OpIndex op : in_place) adder.use_in(slow, op);
   std::vector<ScheduleAdder::Residencies> fast;
-  for (const FastPiece& piece : schedule.pieces) fast.push_back(adder.add_residencies(kFastTier, piece.ops));
+  for (const FastPiece& piece : schedule.pieces) fast.push_back(adder.add_residencies(memory::kFastTier, piece.ops));
   for (const SlowCopy& copy : copies) {
     const ScheduleAdder::Residencies there = adder.add_residencies(slow, copy.ops, schedule.encoding);
     if (copy.evicted_piece) {
@@ -157,29 +161,29 @@ void add_block_schedule(PlanBuilder& builder, const Graph& graph, const std::vec
     }
     for (const std::size_t i : copy.prefetched_pieces) {
       const FastPiece& piece = schedule.pieces[i];
-      const OpIndex here_by = piece.here_by > 0 ? piece.here_by : piece.first_use;
+      const graph::OpIndex here_by = piece.here_by > 0 ? piece.here_by : piece.first_use;
       adder.add_migrations(there, fast[i], piece.ops.begin - 1, here_by, piece.comes);
     }
   }
 }
 
-void add_tensor_schedule(PlanBuilder& builder, const Graph& graph, const Liveness& liveness, TensorId tensor,
-                         TierId slow, const TensorSchedule& schedule) {
-  const std::vector<TensorId> alone{tensor};
+void add_tensor_schedule(plan::PlanBuilder& builder, const graph::Graph& graph, const graph::Liveness& liveness,
+                         graph::TensorId tensor, memory::TierId slow, const TensorSchedule& schedule) {
+  const std::vector<graph::TensorId> alone{tensor};
   add_block_schedule(builder, graph, liveness.uses[tensor], alone, slow, schedule);
 }
 
-TensorSchedule always_fast(const Liveness& liveness, TensorId tensor, bool persistent) {
+TensorSchedule always_fast(const graph::Liveness& liveness, graph::TensorId tensor, bool persistent) {
   return fast_over(liveness.ranges[tensor], persistent);
 }
 
-TensorSchedule fast_over(Interval<OpIndex> range, bool persistent) {
+TensorSchedule fast_over(Interval<graph::OpIndex> range, bool persistent) {
   TensorSchedule schedule{.fast_at_start = persistent, .pieces = {}};
   if (!range.empty()) {
-    const OpIndex last = range.end - 1;
+    const graph::OpIndex last = range.end - 1;
     schedule.pieces.push_back({.ops = range, .first_use = range.begin, .last_use = last, .evict_after = last});
   }
   return schedule;
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -18,43 +18,45 @@
 #include "sluice/graph/liveness.hpp"
 #include "sluice/plan/plan_builder.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 struct FastPiece {
-  Interval<OpIndex> ops;  // room in the fast tier: prefetch window, uses, eviction tail
-  OpIndex first_use = 0;
-  OpIndex last_use = 0;
-  OpIndex evict_after = 0;  // where the eviction is issued: last_use (at once) or later, before ops.end
-  OpIndex here_by = 0;      // the op that waits for the prefetch; 0: the first use
-  Cause comes = Cause::kUnsaid;
-  Cause leaves = Cause::kUnsaid;
+  Interval<graph::OpIndex> ops;  // room in the fast tier: prefetch window, uses, eviction tail
+  graph::OpIndex first_use = 0;
+  graph::OpIndex last_use = 0;
+  graph::OpIndex evict_after = 0;  // where the eviction is issued: last_use (at once) or later, before ops.end
+  graph::OpIndex here_by = 0;      // the op that waits for the prefetch; 0: the first use
+  plan::Cause comes = plan::Cause::kUnsaid;
+  plan::Cause leaves = plan::Cause::kUnsaid;
 };
 
 struct TensorSchedule {
-  bool fast_at_start = false;           // persistent tensors: in the fast tier between steps
-  std::vector<FastPiece> pieces;        // ascending, disjoint; fast_at_start: the last one reaches to the step's end
-  Encoding encoding = Encoding::kNone;  // of its copies in the slow tier; none for persistent tensors and blocks
+  bool fast_at_start = false;     // persistent tensors: in the fast tier between steps
+  std::vector<FastPiece> pieces;  // ascending, disjoint; fast_at_start: the last one reaches to the step's end
+  memory::Encoding encoding =
+      memory::Encoding::kNone;  // of its copies in the slow tier; none for persistent tensors and blocks
 };
 
 // What a schedule takes of the slow tier.
 struct SlowDemand {
-  std::vector<Interval<OpIndex>> ranges;  // over which a copy has room there
-  std::vector<OpIndex> evicted_after;     // by eviction that writes: the op
-  std::vector<OpIndex> prefetched_for;    // by prefetch: the op that needs it
+  std::vector<Interval<graph::OpIndex>> ranges;  // over which a copy has room there
+  std::vector<graph::OpIndex> evicted_after;     // by eviction that writes: the op
+  std::vector<graph::OpIndex> prefetched_for;    // by prefetch: the op that needs it
 };
-SlowDemand slow_demand(const std::vector<Use>& uses, const TensorSchedule& schedule, bool persistent, OpIndex op_count);
+SlowDemand slow_demand(const std::vector<graph::Use>& uses, const TensorSchedule& schedule, bool persistent,
+                       graph::OpIndex op_count);
 
 // Adds the tensor's residencies and migrations between the fast tier and `slow`.
-void add_tensor_schedule(PlanBuilder& builder, const Graph& graph, const Liveness& liveness, TensorId tensor,
-                         TierId slow, const TensorSchedule& schedule);
+void add_tensor_schedule(plan::PlanBuilder& builder, const graph::Graph& graph, const graph::Liveness& liveness,
+                         graph::TensorId tensor, memory::TierId slow, const TensorSchedule& schedule);
 
 // The same for small tensors with one life: they lie in blocks (plan.hpp) and each transfer moves all of them. `uses`:
 // the ops that use any of them, one entry per op. Every migration of the schedule must find all of them made.
-void add_block_schedule(PlanBuilder& builder, const Graph& graph, const std::vector<Use>& uses,
-                        std::span<const TensorId> tensors, TierId slow, const TensorSchedule& schedule);
+void add_block_schedule(plan::PlanBuilder& builder, const graph::Graph& graph, const std::vector<graph::Use>& uses,
+                        std::span<const graph::TensorId> tensors, memory::TierId slow, const TensorSchedule& schedule);
 
 // A schedule that keeps the tensor in the fast tier over its whole live range.
-TensorSchedule always_fast(const Liveness& liveness, TensorId tensor, bool persistent);
-TensorSchedule fast_over(Interval<OpIndex> range, bool persistent);
+TensorSchedule always_fast(const graph::Liveness& liveness, graph::TensorId tensor, bool persistent);
+TensorSchedule fast_over(Interval<graph::OpIndex> range, bool persistent);
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -8,9 +8,9 @@
 #include "sluice/planners/schedule/moving_units.hpp"
 #include "sluice/planners/schedule/slow_tier.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 // Each on the way to its slow tier. How many units there are for which it pays.
-int encode_where_worth(const PlanRequest& request, const CostModel& costs, std::vector<MovingUnit>& units);
+int encode_where_worth(const PlanRequest& request, const profile::CostModel& costs, std::vector<MovingUnit>& units);
 
-}  // namespace sluice
+}  // namespace sluice::planners

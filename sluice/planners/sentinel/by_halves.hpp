@@ -4,7 +4,7 @@
 
 #include <span>
 
-namespace sluice {
+namespace sluice::planners {
 
 // `adopt(some)` tries these changes together, keeps them if that gains, and returns whether it did. It is called with
 // all changes first; if that does not gain, with one half and then with the other. It is called at most `trials` times,
@@ -20,4 +20,4 @@ bool adopt_by_halves(std::span<const Change> changes, const Adopt& adopt, int& t
   return adopt_by_halves(changes.subspan(half), adopt, trials) || first;
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -6,12 +6,12 @@
 #include "sluice/planners/schedule/pack.hpp"
 #include "sluice/planners/schedule/unit_encodings.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 CandidateBuilder::CandidateBuilder(const PlanRequest& request, const std::vector<SlowTier>& slow, bool encode)
     : request_(request),
       slow_(slow),
-      liveness_(analyze_liveness(request.graph)),
+      liveness_(graph::analyze_liveness(request.graph)),
       units_(find_moving_units(request.graph, liveness_)),
       costs_(request.graph, request.profile, request.machine),
       encode_(encode),
@@ -27,7 +27,9 @@ void CandidateBuilder::place_units(const ScheduleOptions& options, const std::ve
                                    const Forecast& forecast) {
   SlowRooms rooms(slow_, request_.graph.op_count(), capacities);
   if (options.demands == nullptr) return place_first_come(units_, std::move(rooms));
-  const auto price = [&](LinkId link, OpIndex op) { return forecast.price(link, op) + costs_.interference(link); };
+  const auto price = [&](memory::LinkId link, graph::OpIndex op) {
+    return forecast.price(link, op) + costs_.interference(link);
+  };
   place_by_price(units_, *options.demands, costs_, price, std::move(rooms));
 }
 
@@ -47,14 +49,14 @@ std::vector<SlowDemand> CandidateBuilder::demands_of(const IntervalSchedule& sch
 }
 
 // A builder of the units' schedules; the rest of what they are goes to `candidate`.
-std::optional<PlanBuilder> CandidateBuilder::lay_out(const ScheduleOptions& options, const Forecast& forecast,
-                                                     const std::vector<Bytes>& capacities, Candidate& candidate) {
+std::optional<plan::PlanBuilder> CandidateBuilder::lay_out(const ScheduleOptions& options, const Forecast& forecast,
+                                                           const std::vector<Bytes>& capacities, Candidate& candidate) {
   place_units(options, capacities, forecast);
   candidate.options = without_unreadable(options);
   if (encode_) candidate.encoded_units = encode_where_worth(request_, costs_, units_);
-  auto schedule = schedule_intervals(problem_, candidate.options, capacities[kFastTier], forecast);
+  auto schedule = schedule_intervals(problem_, candidate.options, capacities[memory::kFastTier], forecast);
   if (!schedule) return std::nullopt;
-  PlanBuilder builder = no_schedule_;
+  plan::PlanBuilder builder = no_schedule_;
   candidate.slow.clear();
   for (std::size_t i = 0; i < units_.size(); ++i) {
     add_unit_schedule(builder, request_.graph, liveness_, units_[i], schedule->units[i]);
@@ -65,10 +67,10 @@ std::optional<PlanBuilder> CandidateBuilder::lay_out(const ScheduleOptions& opti
   return builder;
 }
 
-Candidate CandidateBuilder::simulated(Candidate candidate, Plan plan) const {
+Candidate CandidateBuilder::simulated(Candidate candidate, plan::Plan plan) const {
   candidate.plan = std::move(plan);
-  candidate.program = lower_plan(request_.graph, request_.machine, candidate.plan).value();
-  candidate.timeline = simulate(candidate.program, costs_);
+  candidate.program = program::lower_plan(request_.graph, request_.machine, candidate.plan).value();
+  candidate.timeline = sim::simulate(candidate.program, costs_);
   return candidate;
 }
 
@@ -80,13 +82,13 @@ Result<Candidate> CandidateBuilder::build(const ScheduleOptions& options, const 
   };
   if (tight_capacity_) {
     std::vector<Bytes> capacities = capacities_;
-    capacities[kFastTier] = *tight_capacity_;
+    capacities[memory::kFastTier] = *tight_capacity_;
     std::optional<PackedPlan> tight = pack_by_search(request_, std::move(capacities), build_at);
     if (tight) return simulated(std::move(candidate), std::move(tight->plan));
   }
   SLUICE_ASSIGN(PackedPlan packed, pack_with_less_capacity(request_, capacities_, build_at));
   // The next candidate will lose about as much to fragmentation: it need not find that out from the top.
-  capacities_[kFastTier] = std::min(budget(), packed.fast_capacity() + packed.fast_capacity() / 32);
+  capacities_[memory::kFastTier] = std::min(budget(), packed.fast_capacity() + packed.fast_capacity() / 32);
   return simulated(std::move(candidate), std::move(packed.plan));
 }
 
@@ -94,7 +96,7 @@ std::optional<Candidate> CandidateBuilder::build_tightly(const ScheduleOptions& 
   ++built_;
   std::map<Bytes, Candidate> made;  // by fast capacity
   const auto build_at = [&](const std::vector<Bytes>& capacities) {
-    return lay_out(options, forecast, capacities, made[capacities[kFastTier]]);
+    return lay_out(options, forecast, capacities, made[capacities[memory::kFastTier]]);
   };
   Result<PackedPlan> packed = pack_with_less_capacity(request_, capacities_, build_at);
   if (!packed.ok()) return std::nullopt;
@@ -105,4 +107,4 @@ std::optional<Candidate> CandidateBuilder::build_tightly(const ScheduleOptions& 
   return simulated(std::move(made[tight.fast_capacity()]), std::move(tight.plan));
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -7,13 +7,13 @@
 #include "sluice/planners/schedule/slow_rooms.hpp"
 #include "sluice/planners/sentinel/interval_schedule.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 struct Candidate {
   ScheduleOptions options;
-  Plan plan;
-  Program program;
-  StepTimes timeline;
+  plan::Plan plan;
+  program::Program program;
+  program::StepTimes timeline;
   std::vector<PrefetchKey> prefetches;  // those that the plan makes and could leave out
   std::vector<SlowTier> slow;           // by unit: where it goes when it leaves
   int encoded_units = 0;                // that it is worth encoding
@@ -37,31 +37,31 @@ class CandidateBuilder {
   const std::vector<SlowTier>& slow() const { return slow_; }  // nearest first
   bool addressable(const SlowTier& slow) const { return request_.machine.tier(slow.id).addressable; }
   bool any_addressable() const;
-  Bytes budget() const { return request_.budgets[kFastTier]; }
-  const Liveness& liveness() const { return liveness_; }
+  Bytes budget() const { return request_.budgets[memory::kFastTier]; }
+  const graph::Liveness& liveness() const { return liveness_; }
   const ScheduleProblem& problem() const { return problem_; }
-  const CostModel& costs() const { return costs_; }
+  const profile::CostModel& costs() const { return costs_; }
   int built() const { return built_; }  // so far
 
  private:
   void place_units(const ScheduleOptions& options, const std::vector<Bytes>& capacities, const Forecast& forecast);
   std::vector<SlowDemand> demands_of(const IntervalSchedule& schedule) const;
   ScheduleOptions without_unreadable(ScheduleOptions options) const;
-  std::optional<PlanBuilder> lay_out(const ScheduleOptions& options, const Forecast& forecast,
-                                     const std::vector<Bytes>& capacities, Candidate& candidate);
-  Candidate simulated(Candidate candidate, Plan plan) const;
+  std::optional<plan::PlanBuilder> lay_out(const ScheduleOptions& options, const Forecast& forecast,
+                                           const std::vector<Bytes>& capacities, Candidate& candidate);
+  Candidate simulated(Candidate candidate, plan::Plan plan) const;
 
   PlanRequest request_;
   std::vector<SlowTier> slow_;
-  Liveness liveness_;
+  graph::Liveness liveness_;
   std::vector<MovingUnit> units_;
-  CostModel costs_;
+  profile::CostModel costs_;
   bool encode_;
   ScheduleProblem problem_;
-  PlanBuilder no_schedule_;              // what every plan begins as; making one reads the whole graph
+  plan::PlanBuilder no_schedule_;        // what every plan begins as; making one reads the whole graph
   std::vector<Bytes> capacities_;        // for the next one to begin with
   std::optional<Bytes> tight_capacity_;  // that the exact search packed
   int built_ = 0;
 };
 
-}  // namespace sluice
+}  // namespace sluice::planners

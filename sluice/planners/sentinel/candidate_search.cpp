@@ -6,7 +6,7 @@
 #include "sluice/planners/sentinel/by_halves.hpp"
 #include "sluice/planners/sentinel/left_in_slow.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 IntervalEstimate estimate_candidate(const CandidateBuilder& builder, const IntervalCut& cut) {
   const BytesPerSecond inward = builder.request().machine.link(builder.slow().front().inward).bandwidth;
@@ -93,8 +93,8 @@ void CandidateSearch::refine_forecast() {
   constexpr int kRounds = 8;
   constexpr int kPatience = 3;  // rounds without gain
   Forecast forecast = used_;
-  StepTimes timeline = best_->timeline;
-  Program program = best_->program;
+  program::StepTimes timeline = best_->timeline;
+  program::Program program = best_->program;
   const ScheduleOptions options = best_->options;
   int without_gain = 0;
   for (int round = 0; round < kRounds && without_gain < kPatience && !good_enough(); ++round) {
@@ -185,4 +185,4 @@ void CandidateSearch::pack_tightly() {
   if (tight && tight->timeline.step_seconds < kClearlyFaster * seconds()) best_ = std::move(*tight);
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

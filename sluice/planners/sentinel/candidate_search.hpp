@@ -13,7 +13,7 @@
 #include "sluice/planners/sentinel/candidate.hpp"
 #include "sluice/planners/sentinel/sentinel_additions.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 // What equations 1 and 2 say of intervals of that length in the builder's budget.
 IntervalEstimate estimate_candidate(const CandidateBuilder& builder, const IntervalCut& cut);
@@ -60,4 +60,4 @@ class CandidateSearch {
   std::optional<Error> failure_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::planners

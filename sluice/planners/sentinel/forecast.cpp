@@ -3,17 +3,17 @@
 #include <algorithm>
 #include <optional>
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 // By TransferIndex: when the stretch of back-to-back transfers began that the transfer is part of.
-std::vector<Seconds> busy_since(const std::vector<TransferIndex>& lane, const StepTimes& timeline) {
+std::vector<Seconds> busy_since(const std::vector<program::TransferIndex>& lane, const program::StepTimes& timeline) {
   constexpr Seconds kBackToBack = 1e-4;
   std::vector<Seconds> since(timeline.transfers.size(), 0);
   Seconds begin = 0;
   Seconds end = -1;
-  for (const TransferIndex transfer : lane) {
-    const Span& span = timeline.transfers[static_cast<std::size_t>(transfer)];
+  for (const program::TransferIndex transfer : lane) {
+    const program::Span& span = timeline.transfers[static_cast<std::size_t>(transfer)];
     if (span.begin > end + kBackToBack) begin = span.begin;
     end = span.end;
     since[static_cast<std::size_t>(transfer)] = begin;
@@ -21,8 +21,9 @@ std::vector<Seconds> busy_since(const std::vector<TransferIndex>& lane, const St
   return since;
 }
 
-std::optional<TransferIndex> last_awaited(const ComputeInstruction& instruction, const StepTimes& timeline) {
-  const auto ends_sooner = [&](TransferIndex a, TransferIndex b) {
+std::optional<program::TransferIndex> last_awaited(const program::ComputeInstruction& instruction,
+                                                   const program::StepTimes& timeline) {
+  const auto ends_sooner = [&](program::TransferIndex a, program::TransferIndex b) {
     return timeline.transfers[static_cast<std::size_t>(a)].end < timeline.transfers[static_cast<std::size_t>(b)].end;
   };
   const auto last = std::max_element(instruction.waits.begin(), instruction.waits.end(), ends_sooner);
@@ -32,18 +33,19 @@ std::optional<TransferIndex> last_awaited(const ComputeInstruction& instruction,
 
 // The price of a link's time at each op: what a stall costs is spread over the ops during which the link was busy
 // without a pause before it, since a byte less in any of them would have ended the wait sooner.
-void learn_price(std::vector<double>& price, const Program& program, const StepTimes& timeline, LinkId link) {
+void learn_price(std::vector<double>& price, const program::Program& program, const program::StepTimes& timeline,
+                 memory::LinkId link) {
   constexpr double kMemory = 0.5;  // of the old price
   constexpr double kFloor = 0.02;  // an idle lane's time is cheap, not free
   std::vector<double> seen(price.size(), kFloor);
   const std::vector<Seconds> since = busy_since(program.lanes[static_cast<std::size_t>(link)], timeline);
-  for (const ComputeInstruction& instruction : program.compute) {
+  for (const program::ComputeInstruction& instruction : program.compute) {
     const Seconds stall = timeline.stalls[static_cast<std::size_t>(instruction.op)];
     const auto awaited = last_awaited(instruction, timeline);
     if (stall <= 0 || !awaited || program.transfers[static_cast<std::size_t>(*awaited)].link != link) continue;
-    const Span period{since[static_cast<std::size_t>(*awaited)],
-                      timeline.transfers[static_cast<std::size_t>(*awaited)].end};
-    const auto ends_before = [](const Span& span, Seconds time) { return span.end < time; };
+    const program::Span period{since[static_cast<std::size_t>(*awaited)],
+                               timeline.transfers[static_cast<std::size_t>(*awaited)].end};
+    const auto ends_before = [](const program::Span& span, Seconds time) { return span.end < time; };
     const auto first = std::lower_bound(timeline.ops.begin(), timeline.ops.end(), period.begin - 1e-6, ends_before);
     for (auto op = first; op != timeline.ops.end() && op->end <= period.end; ++op) {
       seen[static_cast<std::size_t>(op - timeline.ops.begin())] += stall / (period.end - period.begin);
@@ -54,21 +56,21 @@ void learn_price(std::vector<double>& price, const Program& program, const StepT
 
 }  // namespace
 
-Forecast forecast_compute(const Graph& graph, const CostModel& costs) {
+Forecast forecast_compute(const graph::Graph& graph, const profile::CostModel& costs) {
   Forecast forecast{.start = {0.0}, .prices = {}};
-  for (OpIndex op = 0; op < graph.op_count(); ++op) {
+  for (graph::OpIndex op = 0; op < graph.op_count(); ++op) {
     forecast.start.push_back(forecast.start.back() + costs.op_seconds(op));
   }
   return forecast;
 }
 
-void learn_forecast(Forecast& forecast, const Program& program, const StepTimes& timeline) {
+void learn_forecast(Forecast& forecast, const program::Program& program, const program::StepTimes& timeline) {
   for (std::size_t op = 0; op < timeline.ops.size(); ++op) forecast.start[op] = timeline.ops[op].begin;
   forecast.start.back() = timeline.step_seconds;
   forecast.prices.resize(program.lanes.size(), std::vector<double>(timeline.ops.size(), 1.0));
   for (std::size_t link = 0; link < program.lanes.size(); ++link) {
-    learn_price(forecast.prices[link], program, timeline, static_cast<LinkId>(link));
+    learn_price(forecast.prices[link], program, timeline, static_cast<memory::LinkId>(link));
   }
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -12,24 +12,24 @@
 #include "sluice/program/program.hpp"
 #include "sluice/sim/simulator.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 struct Forecast {
   std::vector<Seconds> start;  // when each op starts, by OpIndex, and when the step ends (one more entry)
   // By LinkId, then OpIndex: seconds of stall that a second of the lane's time costs there. Nothing learned yet: empty.
   std::vector<std::vector<double>> prices;
 
-  double price(LinkId link, OpIndex op) const {
+  double price(memory::LinkId link, graph::OpIndex op) const {
     return prices.empty() ? 1.0 : prices[static_cast<std::size_t>(link)][static_cast<std::size_t>(op)];
   }
 };
 
 // Op after op without waiting, and equal prices everywhere.
-Forecast forecast_compute(const Graph& graph, const CostModel& costs);
+Forecast forecast_compute(const graph::Graph& graph, const profile::CostModel& costs);
 
 // Takes start times from the timeline and moves the prices half-way to what it shows: a stall is blamed on the whole
 // busy period of the lane up to the transfer that the op waited for, so every op in that period gets stall / period.
 // O(ops x stalls).
-void learn_forecast(Forecast& forecast, const Program& program, const StepTimes& timeline);
+void learn_forecast(Forecast& forecast, const program::Program& program, const program::StepTimes& timeline);
 
-}  // namespace sluice
+}  // namespace sluice::planners

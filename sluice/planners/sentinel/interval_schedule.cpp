@@ -10,7 +10,7 @@
 #include "sluice/planners/sentinel/short_lived_pool.hpp"
 #include "sluice/planners/sentinel/unit_accesses.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 class IntervalScheduler {
@@ -38,20 +38,20 @@ class IntervalScheduler {
   void keep_short_gaps(bool last);
   void give_tails(bool last);
   void give_windows(bool last);
-  int interval_of(OpIndex op) const { return cut_.interval_of_op[op]; }
-  Seconds start_of(OpIndex op) const { return forecast_.start[static_cast<std::size_t>(op)]; }
+  int interval_of(graph::OpIndex op) const { return cut_.interval_of_op[op]; }
+  Seconds start_of(graph::OpIndex op) const { return forecast_.start[static_cast<std::size_t>(op)]; }
   Seconds duration(const Gap& gap) const;
-  double copy_price(LinkId link, const MovingUnit& unit, OpIndex op) const;
-  Seconds copy_seconds(LinkId link, const Gap& gap) const;
+  double copy_price(memory::LinkId link, const MovingUnit& unit, graph::OpIndex op) const;
+  Seconds copy_seconds(memory::LinkId link, const Gap& gap) const;
   const SlowTier& slow_of(const Gap& gap) const { return problem_.units[gap.unit].slow; }
   double saving(const Gap& gap) const;
   bool inside_one_interval(const Gap& gap) const;
   bool needed_soon(const Gap& gap) const;
-  OpIndex earliest_window(const Gap& gap) const;
-  Cause cause_of_leaving() const;
-  Cause cause_of_coming(const Gap& gap) const;
+  graph::OpIndex earliest_window(const Gap& gap) const;
+  plan::Cause cause_of_leaving() const;
+  plan::Cause cause_of_coming(const Gap& gap) const;
   std::vector<std::size_t> windows_in_order() const;
-  std::vector<OpIndex> begins_by_the_clock(const std::vector<Gap*>& prefetches) const;
+  std::vector<graph::OpIndex> begins_by_the_clock(const std::vector<Gap*>& prefetches) const;
 
   const ScheduleProblem& problem_;
   const ScheduleOptions& options_;
@@ -73,7 +73,7 @@ bool IntervalScheduler::reserve_operands() {
   cut_all(problem_.units, gaps_, problem_.graph.op_count(), table_);
   release_uses_in_slow(problem_.units, gaps_, table_);
   if (!options_.lending && !short_lived_move(options_)) reserve_idle_pool(problem_.units, cut_, table_);
-  for (OpIndex op = 0; op < problem_.graph.op_count(); ++op) {
+  for (graph::OpIndex op = 0; op < problem_.graph.op_count(); ++op) {
     if (table_.used(op) > table_.capacity()) return false;
   }
   return true;
@@ -87,16 +87,16 @@ Seconds IntervalScheduler::duration(const Gap& gap) const {
 }
 
 // Of a byte: the lane's time at its price at that moment, and the compute time lost beside it.
-double IntervalScheduler::copy_price(LinkId link, const MovingUnit& unit, OpIndex op) const {
+double IntervalScheduler::copy_price(memory::LinkId link, const MovingUnit& unit, graph::OpIndex op) const {
   constexpr Bytes kMany = kGiB;  // so that latency does not count
-  const CostModel& costs = problem_.costs;
-  const Load load = unit.load();
+  const profile::CostModel& costs = problem_.costs;
+  const profile::Load load = unit.load();
   const double share = costs.transfer_seconds(link, load) / costs.transfer_seconds(link, load.bytes);  // encoded
   const double price = forecast_.price(link, op) + costs.interference(link, load);
   return share * costs.transfer_seconds(link, kMany) / kMany * price;
 }
 
-Seconds IntervalScheduler::copy_seconds(LinkId link, const Gap& gap) const {
+Seconds IntervalScheduler::copy_seconds(memory::LinkId link, const Gap& gap) const {
   return problem_.costs.transfer_seconds(link, problem_.units[gap.unit].load());
 }
 
@@ -148,33 +148,33 @@ void IntervalScheduler::give_tails(bool last) {
   }
   std::stable_sort(writing.begin(), writing.end(),
                    [](const Gap* a, const Gap* b) { return a->previous_use < b->previous_use; });
-  std::map<LinkId, Seconds> free_at;
+  std::map<memory::LinkId, Seconds> free_at;
   for (Gap* gap : writing) {
-    const OpIndex begin = gap->previous_use + 1;
-    const LinkId link = slow_of(*gap).outward;
+    const graph::OpIndex begin = gap->previous_use + 1;
+    const memory::LinkId link = slow_of(*gap).outward;
     Seconds& lane_free = free_at[link];
     lane_free = std::max(lane_free, start_of(begin)) + copy_seconds(link, *gap);
     if (comes_last(*gap) != last) continue;
-    const OpIndex op_count = problem_.graph.op_count();
-    const OpIndex done =
-        static_cast<OpIndex>(std::lower_bound(forecast_.start.begin() + begin, forecast_.start.end() - 1, lane_free) -
-                             forecast_.start.begin());
-    const OpIndex limit = gap->wraps ? op_count : gap->next_use;
+    const graph::OpIndex op_count = problem_.graph.op_count();
+    const graph::OpIndex done = static_cast<graph::OpIndex>(
+        std::lower_bound(forecast_.start.begin() + begin, forecast_.start.end() - 1, lane_free) -
+        forecast_.start.begin());
+    const graph::OpIndex limit = gap->wraps ? op_count : gap->next_use;
     gap->tail_end = table_.fits_forward(begin, std::min(done, limit), gap->bytes);
     table_.reserve({begin, gap->tail_end}, gap->bytes);
   }
 }
 
 // The start of the interval before the one that needs the tensor, but not before the tensor has left.
-OpIndex IntervalScheduler::earliest_window(const Gap& gap) const {
+graph::OpIndex IntervalScheduler::earliest_window(const Gap& gap) const {
   const int needing = interval_of(gap.next_use);
-  const OpIndex previous = needing == 0 ? 0 : cut_.intervals[needing - 1].begin;
+  const graph::OpIndex previous = needing == 0 ? 0 : cut_.intervals[needing - 1].begin;
   return gap.wraps ? previous : std::max(previous, gap.tail_end);
 }
 
 std::vector<std::size_t> IntervalScheduler::windows_in_order() const {
   std::vector<std::size_t> order;
-  std::vector<std::tuple<int, double, OpIndex>> key(gaps_.size());
+  std::vector<std::tuple<int, double, graph::OpIndex>> key(gaps_.size());
   for (std::size_t i = 0; i < gaps_.size(); ++i) {
     if (!gaps_[i].cut || gaps_[i].left_slow) continue;
     order.push_back(i);
@@ -206,8 +206,8 @@ void IntervalScheduler::hand_out_room(bool to_short_lived) {
 void IntervalScheduler::keep_what_still_fits() {
   for (Gap& gap : gaps_) {
     if (!gap.cut || gap.must_cut) continue;
-    const OpIndex op_count = problem_.graph.op_count();
-    std::vector<Interval<OpIndex>> middle{{gap.tail_end, gap.wraps ? op_count : gap.window_begin}};
+    const graph::OpIndex op_count = problem_.graph.op_count();
+    std::vector<Interval<graph::OpIndex>> middle{{gap.tail_end, gap.wraps ? op_count : gap.window_begin}};
     if (gap.wraps) middle.push_back({0, gap.window_begin});
     const bool fits =
         std::all_of(middle.begin(), middle.end(), [&](const auto& range) { return table_.fits(range, gap.bytes); });
@@ -219,16 +219,16 @@ void IntervalScheduler::keep_what_still_fits() {
 
 // When each copy has to begin for all to be done in time, one after the other on each lane: latest first, from the end
 // backwards.
-std::vector<OpIndex> IntervalScheduler::begins_by_the_clock(const std::vector<Gap*>& prefetches) const {
-  std::vector<OpIndex> begins(prefetches.size());
-  std::map<LinkId, Seconds> taken_from;
+std::vector<graph::OpIndex> IntervalScheduler::begins_by_the_clock(const std::vector<Gap*>& prefetches) const {
+  std::vector<graph::OpIndex> begins(prefetches.size());
+  std::map<memory::LinkId, Seconds> taken_from;
   for (std::size_t i = prefetches.size(); i-- > 0;) {
     const Gap& gap = *prefetches[i];
-    const LinkId link = slow_of(gap).inward;
+    const memory::LinkId link = slow_of(gap).inward;
     Seconds& lane_taken = taken_from.try_emplace(link, forecast_.start.back()).first->second;
     lane_taken = std::min(lane_taken, start_of(gap.next_use)) - copy_seconds(link, gap);
     const auto after = std::upper_bound(forecast_.start.begin(), forecast_.start.end(), lane_taken);
-    begins[i] = std::max<OpIndex>(0, static_cast<OpIndex>(after - forecast_.start.begin()) - 1);
+    begins[i] = std::max<graph::OpIndex>(0, static_cast<graph::OpIndex>(after - forecast_.start.begin()) - 1);
   }
   return begins;
 }
@@ -241,10 +241,10 @@ void IntervalScheduler::start_earlier() {
   }
   std::stable_sort(prefetches.begin(), prefetches.end(),
                    [](const Gap* a, const Gap* b) { return a->next_use < b->next_use; });
-  const std::vector<OpIndex> begins = begins_by_the_clock(prefetches);
+  const std::vector<graph::OpIndex> begins = begins_by_the_clock(prefetches);
   for (std::size_t i = 0; i < prefetches.size(); ++i) {
     Gap& gap = *prefetches[i];
-    const OpIndex begin =
+    const graph::OpIndex begin =
         table_.fits_backward(gap.window_begin, std::max(begins[i], gap.wraps ? 0 : gap.tail_end), gap.bytes);
     table_.reserve({begin, gap.window_begin}, gap.bytes);
     gap.window_begin = begin;
@@ -268,14 +268,14 @@ IntervalSchedule IntervalScheduler::schedules() const {
   return result;
 }
 
-Cause IntervalScheduler::cause_of_leaving() const {
-  return options_.staying ? Cause::kRoomForOthers : Cause::kNotNeededSoon;
+plan::Cause IntervalScheduler::cause_of_leaving() const {
+  return options_.staying ? plan::Cause::kRoomForOthers : plan::Cause::kNotNeededSoon;
 }
 
-Cause IntervalScheduler::cause_of_coming(const Gap& gap) const {
-  const OpIndex ahead = earliest_window(gap);
-  if (gap.window_begin == ahead) return Cause::kAhead;
-  return gap.window_begin < ahead ? Cause::kLinkWouldBeLate : Cause::kNoRoomBefore;
+plan::Cause IntervalScheduler::cause_of_coming(const Gap& gap) const {
+  const graph::OpIndex ahead = earliest_window(gap);
+  if (gap.window_begin == ahead) return plan::Cause::kAhead;
+  return gap.window_begin < ahead ? plan::Cause::kLinkWouldBeLate : plan::Cause::kNoRoomBefore;
 }
 
 }  // namespace
@@ -292,4 +292,4 @@ std::optional<IntervalSchedule> schedule_intervals(const ScheduleProblem& proble
   return scheduler.schedules();
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

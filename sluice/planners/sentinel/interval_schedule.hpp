@@ -27,14 +27,15 @@
 #include "sluice/planners/sentinel/schedule_options.hpp"
 #include "sluice/profile/access_profile.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 struct ScheduleProblem {
-  const Graph& graph;
-  const Liveness& liveness;
+  const graph::Graph& graph;
+  const graph::Liveness& liveness;
   const std::vector<MovingUnit>& units;  // each with its slow tier
-  const CostModel& costs;
-  const AccessProfile* accesses = nullptr;  // main-memory accesses, or nullptr: ops that use a tensor stand for them
+  const profile::CostModel& costs;
+  const profile::AccessProfile* accesses =
+      nullptr;  // main-memory accesses, or nullptr: ops that use a tensor stand for them
 };
 
 struct IntervalSchedule {
@@ -46,4 +47,4 @@ struct IntervalSchedule {
 std::optional<IntervalSchedule> schedule_intervals(const ScheduleProblem& problem, const ScheduleOptions& options,
                                                    Bytes capacity, const Forecast& forecast);
 
-}  // namespace sluice
+}  // namespace sluice::planners

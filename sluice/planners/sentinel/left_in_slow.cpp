@@ -5,22 +5,22 @@
 
 #include "sluice/base/as_index.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 // Where `op` finds its operands when those of `unit` are in the slow tier and the others are not.
-std::vector<TierId> tiers_with_unit_in(TierId slow, const Op& op, const MovingUnit& unit) {
-  std::vector<TierId> tiers;
+std::vector<memory::TierId> tiers_with_unit_in(memory::TierId slow, const graph::Op& op, const MovingUnit& unit) {
+  std::vector<memory::TierId> tiers;
   for (const auto* operands : {&op.inputs, &op.outputs}) {
-    for (const TensorId id : *operands) {
-      tiers.push_back(std::ranges::find(unit.tensors, id) != unit.tensors.end() ? slow : kFastTier);
+    for (const graph::TensorId id : *operands) {
+      tiers.push_back(std::ranges::find(unit.tensors, id) != unit.tensors.end() ? slow : memory::kFastTier);
     }
   }
   return tiers;
 }
 
 // What one second of a lane's time costs at op `op`: compute time lost beside it, and stalls.
-double lane_price(const CostModel& costs, const Forecast& forecast, LinkId link, OpIndex op) {
+double lane_price(const profile::CostModel& costs, const Forecast& forecast, memory::LinkId link, graph::OpIndex op) {
   return costs.interference(link) + forecast.price(link, op);
 }
 
@@ -37,10 +37,10 @@ std::vector<Gap> gaps_of(const CandidateBuilder& builder, const Candidate& candi
 }
 
 // What the unit's uses take longer when each finds it in the slow tier.
-Seconds seconds_in_place(const CandidateBuilder& builder, TierId slow, const MovingUnit& unit,
-                         const std::vector<Use>& uses) {
+Seconds seconds_in_place(const CandidateBuilder& builder, memory::TierId slow, const MovingUnit& unit,
+                         const std::vector<graph::Use>& uses) {
   Seconds seconds = 0;
-  for (const Use& use : uses) {
+  for (const graph::Use& use : uses) {
     const auto tiers = tiers_with_unit_in(slow, builder.problem().graph.op(use.op), unit);
     seconds += builder.costs().op_seconds(use.op, tiers) - builder.costs().op_seconds(use.op);
   }
@@ -49,9 +49,9 @@ Seconds seconds_in_place(const CandidateBuilder& builder, TierId slow, const Mov
 
 // What the copy in costs, and the copy out that it causes when the unit is written: in place it need not be written
 // back.
-Seconds seconds_copied(const CostModel& costs, const SlowTier& slow, const Forecast& forecast, const Gap& gap,
+Seconds seconds_copied(const profile::CostModel& costs, const SlowTier& slow, const Forecast& forecast, const Gap& gap,
                        bool written) {
-  const auto cost = [&](LinkId link) {
+  const auto cost = [&](memory::LinkId link) {
     return costs.transfer_seconds(link, gap.bytes) * lane_price(costs, forecast, link, gap.next_use);
   };
   return cost(slow.inward) + (written ? cost(slow.outward) : 0);
@@ -74,7 +74,7 @@ std::vector<DearPrefetch> prefetches_dearer_than_use(const CandidateBuilder& bui
     const SlowTier& slow = candidate.slow[gaps[i].unit];
     if (!builder.addressable(slow)) continue;
     const Stay stay = stay_behind(gaps, i, unit.uses);
-    const bool written = std::ranges::any_of(stay.uses, &Use::writes);
+    const bool written = std::ranges::any_of(stay.uses, &graph::Use::writes);
     const Seconds gain = seconds_copied(builder.costs(), slow, forecast, gaps[i], written) -
                          seconds_in_place(builder, slow.id, unit, stay.uses);
     if (gain <= 0) continue;
@@ -99,12 +99,12 @@ std::vector<LateInterval> late_intervals(const CandidateBuilder& builder, const 
   }
   std::vector<LateInterval> result;
   for (auto& [interval, each] : late) {
-    const Interval<OpIndex> ops = cut.intervals[as_index(interval)];
-    for (OpIndex op = ops.begin; op < ops.end; ++op) each.waited += stalls[as_index(op)];
+    const Interval<graph::OpIndex> ops = cut.intervals[as_index(interval)];
+    for (graph::OpIndex op = ops.begin; op < ops.end; ++op) each.waited += stalls[as_index(op)];
     result.push_back(std::move(each));
   }
   std::ranges::stable_sort(result, std::ranges::greater{}, &LateInterval::waited);
   return result;
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

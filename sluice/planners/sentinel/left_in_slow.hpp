@@ -9,7 +9,7 @@
 
 #include "sluice/planners/sentinel/candidate.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 // A prefetch that costs more than it saves at the uses it is made for: those until the unit leaves again.
 struct DearPrefetch {
@@ -33,4 +33,4 @@ struct LateInterval {
 std::vector<LateInterval> late_intervals(const CandidateBuilder& builder, const Candidate& candidate,
                                          const std::vector<Seconds>& stalls, Seconds step);
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -16,7 +16,7 @@
 #include "sluice/testing/random/random_graph.hpp"
 #include "sluice/testing/random/seeded_random.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 // Gaps of one unit that persists: uses at 1, 4 and 8 of ten ops.
@@ -26,7 +26,7 @@ std::vector<Gap> three_gaps() {
           {.previous_use = 8, .next_use = 1, .wraps = true}};
 }
 
-const std::vector<Use> kUses{{1, true, false}, {4, true, false}, {8, true, true}};
+const std::vector<graph::Use> kUses{{1, true, false}, {4, true, false}, {8, true, true}};
 
 TEST(LeftInSlow, TheGapsOnBothSidesOfTheUseMustBeCut) {
   std::vector<Gap> gaps = three_gaps();
@@ -44,13 +44,14 @@ TEST(LeftInSlow, BehindTheWrappingGapComesTheFirstOne) {
 }
 
 TEST(LeftInSlow, UsesBehindAGapReachToTheNextOne) {
-  const std::vector<Use> uses{{1, true, false}, {2, true, false}, {4, true, false}, {5, true, false}, {8, true, true}};
+  const std::vector<graph::Use> uses{
+      {1, true, false}, {2, true, false}, {4, true, false}, {5, true, false}, {8, true, true}};
   std::vector<Gap> gaps = three_gaps();
   gaps[0].previous_use = 2;
   gaps[1].previous_use = 5;
   const auto ops = [&](std::size_t gap) {
-    std::vector<OpIndex> result;
-    for (const Use& use : uses_behind(gaps, gap, uses)) result.push_back(use.op);
+    std::vector<graph::OpIndex> result;
+    for (const graph::Use& use : uses_behind(gaps, gap, uses)) result.push_back(use.op);
     return result;
   };
   EXPECT_THAT(ops(0), ::testing::ElementsAre(4, 5));
@@ -62,8 +63,8 @@ TEST(LeftInSlow, AStayReachesToTheNextGapThatIsCut) {
   std::vector<Gap> gaps = three_gaps();
   gaps[0].cut = gaps[2].cut = true;  // between 4 and 8 it stays
   const auto ops = [&](std::size_t gap) {
-    std::vector<OpIndex> result;
-    for (const Use& use : stay_behind(gaps, gap, kUses).uses) result.push_back(use.op);
+    std::vector<graph::OpIndex> result;
+    for (const graph::Use& use : stay_behind(gaps, gap, kUses).uses) result.push_back(use.op);
     return result;
   };
   EXPECT_THAT(ops(0), ::testing::ElementsAre(4, 8));
@@ -117,17 +118,17 @@ TEST(LeftInSlow, AParameterThatTheLastOpUsesComesBackForIt) {
 }
 
 struct RandomCase {
-  Graph graph;
-  Machine machine;
-  Profile profile;
+  graph::Graph graph;
+  memory::Machine machine;
+  profile::Profile profile;
   PlanRequest request{graph, profile, machine, {}};
 
   explicit RandomCase(std::uint64_t seed, const char* tier = "optane") : graph(testing::random_graph(seed)) {
-    machine = make_machine({.threads = 1, .slow = {{tier, kGiB}}}).value();
+    machine = memory::make_machine({.threads = 1, .slow = {{tier, kGiB}}}).value();
     testing::SeededRandom random(seed);
-    for (OpIndex op = 0; op < graph.op_count(); ++op) profile.op_seconds.push_back(1e-6 * random.between(1, 50));
-    for (Link& link : machine.links) link.bandwidth = 2e8;
-    request.budgets = {align_down(fast_only_bytes(graph) * 7 / 10, kBlockAlignment), kGiB};
+    for (graph::OpIndex op = 0; op < graph.op_count(); ++op) profile.op_seconds.push_back(1e-6 * random.between(1, 50));
+    for (memory::Link& link : machine.links) link.bandwidth = 2e8;
+    request.budgets = {align_down(fast_only_bytes(graph) * 7 / 10, memory::kBlockAlignment), kGiB};
   }
 };
 
@@ -150,7 +151,8 @@ TEST(LeftInSlow, AnyPrefetchesMayBeLeftOut) {
     const auto candidate = builder.build(options, forecast);
     if (!candidate.ok()) continue;  // so small a budget may not pack
     const testing::PlanTrial trial = testing::try_plan(random_case.graph, random_case.machine, candidate->plan);
-    EXPECT_TRUE(trial.accepted) << verify_plan(random_case.graph, random_case.machine, candidate->plan)[0].message;
+    EXPECT_TRUE(trial.accepted)
+        << plan::verify_plan(random_case.graph, random_case.machine, candidate->plan)[0].message;
     EXPECT_FALSE(trial.race) << *trial.race;
     for (const PrefetchKey& key : options.left_out) {
       EXPECT_THAT(candidate->prefetches, ::testing::Not(::testing::Contains(key)));
@@ -188,12 +190,12 @@ TEST(TestAndTrial, KeepsTheFasterWayOfEachOccurrence) {
     PlanSearch& search = *trials->search;
     search.observe(with_stalls(*trials->random_case, 1.0, 0.1));  // every interval waits
     if (search.done()) continue;
-    const Plan first = search.best();
+    const plan::Plan first = search.best();
     EXPECT_NE(search.plan().migrations, first.migrations) << "the trial leaves prefetches out";
     search.observe(with_stalls(*trials->random_case, 1.1, 0.1));  // slower: the migration goes on
     EXPECT_EQ(search.best().migrations, first.migrations);
     if (search.done()) continue;
-    const Plan second_trial = search.plan();
+    const plan::Plan second_trial = search.plan();
     search.observe(with_stalls(*trials->random_case, 0.9, 0.1));  // faster: the tensors stay
     EXPECT_EQ(search.best().migrations, second_trial.migrations);
     ++tried;
@@ -227,4 +229,4 @@ TEST(TestAndTrial, WithoutStallsThePlanStands) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::planners

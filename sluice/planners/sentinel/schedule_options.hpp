@@ -10,7 +10,7 @@
 #include "sluice/planners/schedule/tensor_schedule.hpp"
 #include "sluice/planners/sentinel/sentinel_settings.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 enum class PrefetchOrder { kHottestFirst, kSoonestFirst };
 
@@ -34,4 +34,4 @@ inline bool short_lived_move(const ScheduleOptions& options) {
   return options.move_short_lived || options.migration != SentinelMigration::kAll;
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -9,7 +9,7 @@
 #include "sluice/planners/sentinel/candidate_search.hpp"
 #include "sluice/planners/sentinel/test_and_trial.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 std::vector<PlannerAddition> sentinel_additions() {
@@ -27,7 +27,8 @@ std::vector<PlannerAddition> sentinel_additions() {
 }
 
 // "moved of as they are", in one direction over the links of all slow tiers.
-std::string moved_bytes(const Candidate& candidate, const std::vector<SlowTier>& slow, LinkId SlowTier::*direction) {
+std::string moved_bytes(const Candidate& candidate, const std::vector<SlowTier>& slow,
+                        memory::LinkId SlowTier::*direction) {
   Bytes moved = 0;
   Bytes raw = 0;
   for (const SlowTier& each : slow) {
@@ -37,7 +38,7 @@ std::string moved_bytes(const Candidate& candidate, const std::vector<SlowTier>&
   return fmt::format("{} of {}", moved, raw);
 }
 
-void describe(const CandidateBuilder& builder, const Candidate& candidate, Plan& plan) {
+void describe(const CandidateBuilder& builder, const Candidate& candidate, plan::Plan& plan) {
   const ScheduleOptions& options = candidate.options;
   const IntervalCut cut = cut_into_intervals(builder.liveness(), options.interval_length);
   const IntervalEstimate estimated = estimate_candidate(builder, cut);
@@ -117,7 +118,7 @@ Result<Found> find_best_way(const PlanRequest& request, const std::vector<SlowTi
 Result<std::unique_ptr<PlanSearch>> search_sentinel(const PlanRequest& request) {
   SLUICE_ASSIGN(const std::vector<SlowTier> slow, find_slow_tiers("sentinel", request.machine));
   SLUICE_ASSIGN(Found found, find_best_way(request, slow));
-  const auto describe_candidate = [made_by = found.builder.get()](const Candidate& candidate, Plan& plan) {
+  const auto describe_candidate = [made_by = found.builder.get()](const Candidate& candidate, plan::Plan& plan) {
     describe(*made_by, candidate, plan);
   };
   describe_candidate(*found.best, found.best->plan);
@@ -125,7 +126,7 @@ Result<std::unique_ptr<PlanSearch>> search_sentinel(const PlanRequest& request) 
                                                                     std::move(found.forecast), describe_candidate));
 }
 
-Result<Plan> plan_sentinel(const PlanRequest& request) {
+Result<plan::Plan> plan_sentinel(const PlanRequest& request) {
   SLUICE_ASSIGN(const std::unique_ptr<PlanSearch> search, search_sentinel(request));
   return settle_in_simulation(*search, request);
 }
@@ -150,4 +151,4 @@ PlannerEntry sentinel_planner() {
           .settings = sentinel_settings()};
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

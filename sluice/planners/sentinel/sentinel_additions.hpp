@@ -2,7 +2,7 @@
 // each replaces.
 #pragma once
 
-namespace sluice {
+namespace sluice::planners {
 
 enum class SentinelAddition {
   kChoice,   // simulated steps choose between interval lengths and orders; off: equations 1 and 2 alone
@@ -14,4 +14,4 @@ enum class SentinelAddition {
   kEncode,   // what the profile shows to be worth it moves encoded; off: everything moves as it is
 };
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -15,14 +15,14 @@
 #include "sluice/testing/program_oracle.hpp"
 #include "sluice/testing/random/random_graph.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 const std::string kPublished = "sentinel:additions=none";
 const std::string kOnIntervals = kPublished + ":migration=intervals";
 const std::string kDirectly = kPublished + ":migration=direct";
 
-std::string says(const Plan& plan, const std::string& key) {
+std::string says(const plan::Plan& plan, const std::string& key) {
   for (const auto& [name, value] : plan.planner_config) {
     if (name == key) return value;
   }
@@ -31,26 +31,27 @@ std::string says(const Plan& plan, const std::string& key) {
 }
 
 struct SimulatedStep {
-  SimulatedStep(const PlanningProblem& problem, const Plan& plan)
-      : program(lower_plan(problem.graph, problem.machine, plan).value()),
-        times(simulate(program, CostModel(problem.graph, problem.profile, problem.machine))) {}
+  SimulatedStep(const PlanningProblem& problem, const plan::Plan& plan)
+      : program(program::lower_plan(problem.graph, problem.machine, plan).value()),
+        times(sim::simulate(program, profile::CostModel(problem.graph, problem.profile, problem.machine))) {}
 
-  Program program;
-  StepTimes times;
+  program::Program program;
+  program::StepTimes times;
 };
 
 // Ops that find an operand elsewhere than in fast memory.
-int ops_with_slow_operands(const Program& program) {
-  return static_cast<int>(std::ranges::count_if(program.compute, [](const ComputeInstruction& op) {
-    return std::ranges::any_of(op.operands, [](const Location& each) { return each.tier != kFastTier; });
+int ops_with_slow_operands(const program::Program& program) {
+  return static_cast<int>(std::ranges::count_if(program.compute, [](const program::ComputeInstruction& op) {
+    return std::ranges::any_of(op.operands,
+                               [](const program::Location& each) { return each.tier != memory::kFastTier; });
   }));
 }
 
 // Migrations of tensors that live within one layer.
-int short_lived_moves(const PlanningProblem& problem, const Plan& plan) {
-  const Liveness liveness = analyze_liveness(problem.graph);
-  return static_cast<int>(
-      std::ranges::count_if(plan.migrations, [&](const Migration& each) { return liveness.short_lived[each.tensor]; }));
+int short_lived_moves(const PlanningProblem& problem, const plan::Plan& plan) {
+  const graph::Liveness liveness = graph::analyze_liveness(problem.graph);
+  return static_cast<int>(std::ranges::count_if(
+      plan.migrations, [&](const plan::Migration& each) { return liveness.short_lived[each.tensor]; }));
 }
 
 // How many of the two planners that move this way have a plan; plans are verified, and run in an order that might break
@@ -59,13 +60,13 @@ int count_right_plans(const PlanningProblem& problem, const std::string& way, st
   int accepted = 0;
   for (const std::string& planner : {"sentinel:migration=" + way, kPublished + ":migration=" + way}) {
     SCOPED_TRACE(planner);
-    const Result<Plan> plan = make_plan(planner, problem.request(0.7));
+    const Result<plan::Plan> plan = make_plan(planner, problem.request(0.7));
     if (!plan.ok()) {
       EXPECT_TRUE(wants_more_room(plan.error().code)) << plan.error().message;
       continue;
     }
     ++accepted;
-    const Program program = lower_plan(problem.graph, problem.machine, *plan).value();
+    const program::Program program = program::lower_plan(problem.graph, problem.machine, *plan).value();
     EXPECT_EQ(testing::find_race(problem.graph, program, seed), std::nullopt);
     if (!problem.machine.tier(1).addressable) {
       EXPECT_EQ(ops_with_slow_operands(program), 0);
@@ -98,7 +99,7 @@ TEST(SentinelGpu, EveryWayIsRightWhereOpsCanUseSlowMemory) {
 TEST(SentinelGpu, WaitsForEveryLateCopyWithoutATrial) {
   const PlanningProblem problem(merged_model("resnet32", 16, 32), "pcie3", 5e8);  // far too slow for the step
   const PlanRequest request = problem.request(0.4);
-  const Plan plan = make_plan(kPublished, request).value();
+  const plan::Plan plan = make_plan(kPublished, request).value();
   EXPECT_EQ(says(plan, "prefetches_left_out"), "0");
   const SimulatedStep step(problem, plan);
   EXPECT_EQ(ops_with_slow_operands(step.program), 0);
@@ -111,20 +112,20 @@ TEST(SentinelGpu, WaitsForEveryLateCopyWithoutATrial) {
 
 TEST(SentinelGpu, EachDirectionHasAStreamOfItsOwn) {
   const PlanningProblem problem(merged_model("resnet50", 4, 64), "pcie3", 2e9);
-  const Plan plan = make_plan(kPublished, problem.request(0.4)).value();
+  const plan::Plan plan = make_plan(kPublished, problem.request(0.4)).value();
   const SimulatedStep step(problem, plan);
-  const LinkId inward = problem.machine.link_between(1, kFastTier).value();
-  const LinkId outward = problem.machine.link_between(kFastTier, 1).value();
+  const memory::LinkId inward = problem.machine.link_between(1, memory::kFastTier).value();
+  const memory::LinkId outward = problem.machine.link_between(memory::kFastTier, 1).value();
   ASSERT_NE(inward, outward);
   int together = 0;
   for (std::size_t i = 0; i < step.program.transfers.size(); ++i) {
-    const TransferInstruction& transfer = step.program.transfers[i];
-    const bool comes = transfer.to.tier == kFastTier;
+    const program::TransferInstruction& transfer = step.program.transfers[i];
+    const bool comes = transfer.to.tier == memory::kFastTier;
     EXPECT_EQ(transfer.link, comes ? inward : outward);
     if (!comes) continue;
-    for (const TransferIndex other : step.program.lanes[static_cast<std::size_t>(outward)]) {
-      const Span& in = step.times.transfers[i];
-      const Span& out = step.times.transfers[static_cast<std::size_t>(other)];
+    for (const program::TransferIndex other : step.program.lanes[static_cast<std::size_t>(outward)]) {
+      const program::Span& in = step.times.transfers[i];
+      const program::Span& out = step.times.transfers[static_cast<std::size_t>(other)];
       together += in.begin < out.end && out.begin < in.end ? 1 : 0;
     }
   }
@@ -134,19 +135,20 @@ TEST(SentinelGpu, EachDirectionHasAStreamOfItsOwn) {
 // The space of section IV-C: from each interval's begin, as large as the most that short-lived tensors will still take.
 TEST(SentinelGpu, KeepsThePoolFreeOfEverythingElse) {
   const PlanningProblem problem(merged_model("resnet32", 16, 32), "pcie3", 2e9);
-  const Liveness liveness = analyze_liveness(problem.graph);
+  const graph::Liveness liveness = graph::analyze_liveness(problem.graph);
   const PlanRequest request = problem.request(0.4);
   const auto ops_without_pool = [&](const std::string& planner) {
-    const Plan plan = make_plan(planner, request).value();
+    const plan::Plan plan = make_plan(planner, request).value();
     EXPECT_EQ(short_lived_moves(problem, plan), 0);
     const IntervalCut cut = cut_into_intervals(liveness, std::stoi(says(plan, "interval_length")));
-    ReservationTable table(problem.graph.op_count(), request.budgets[kFastTier]);
-    for (const Residency& each : plan.residencies) {
-      if (each.tier == kFastTier) table.reserve(each.ops, problem.graph.tensor(each.tensor).bytes);
+    ReservationTable table(problem.graph.op_count(), request.budgets[memory::kFastTier]);
+    for (const plan::Residency& each : plan.residencies) {
+      if (each.tier == memory::kFastTier) table.reserve(each.ops, problem.graph.tensor(each.tensor).bytes);
     }
     reserve_idle_pool(find_moving_units(problem.graph, liveness), cut, table);
     int without = 0;
-    for (OpIndex op = 0; op < problem.graph.op_count(); ++op) without += table.used(op) > table.capacity() ? 1 : 0;
+    for (graph::OpIndex op = 0; op < problem.graph.op_count(); ++op)
+      without += table.used(op) > table.capacity() ? 1 : 0;
     return without;
   };
   EXPECT_EQ(ops_without_pool(kPublished), 0);
@@ -156,13 +158,13 @@ TEST(SentinelGpu, KeepsThePoolFreeOfEverythingElse) {
 TEST(SentinelGpu, DirectMigrationFollowsTheNextLayer) {
   const PlanningProblem problem(merged_model("resnet32", 16, 32), "pcie3", 2e9);
   const PlanRequest request = problem.request(0.4);
-  const Plan direct = make_plan(kDirectly, request).value();
+  const plan::Plan direct = make_plan(kDirectly, request).value();
   EXPECT_EQ(says(direct, "migration"), "direct");
   EXPECT_GT(std::stoi(says(make_plan(kOnIntervals, request).value(), "interval_length")), 1);
-  const Liveness liveness = analyze_liveness(problem.graph);
+  const graph::Liveness liveness = graph::analyze_liveness(problem.graph);
   int in = 0;
-  for (const Migration& each : direct.migrations) {
-    if (direct.residencies[each.to].tier != kFastTier || each.needed_by == problem.graph.op_count()) continue;
+  for (const plan::Migration& each : direct.migrations) {
+    if (direct.residencies[each.to].tier != memory::kFastTier || each.needed_by == problem.graph.op_count()) continue;
     ++in;
     EXPECT_GE(liveness.span_of_op[each.issue_after + 1] + 1, liveness.span_of_op[each.needed_by]) << "too early";
   }
@@ -174,9 +176,9 @@ TEST(SentinelGpu, EachPartOfItGains) {
   const PlanningProblem problem(merged_model("resnet110", 32, 32), "pcie3", 1e9);
   for (const double share : {0.2, 0.3}) {
     SCOPED_TRACE(share);
-    const Plan direct = make_plan(kDirectly, problem.request(share)).value();
-    const Plan intervals = make_plan(kOnIntervals, problem.request(share)).value();
-    const Plan all = make_plan(kPublished, problem.request(share)).value();
+    const plan::Plan direct = make_plan(kDirectly, problem.request(share)).value();
+    const plan::Plan intervals = make_plan(kOnIntervals, problem.request(share)).value();
+    const plan::Plan all = make_plan(kPublished, problem.request(share)).value();
     EXPECT_LT(intervals.predicted_step_seconds, direct.predicted_step_seconds);
     EXPECT_LT(all.predicted_step_seconds, intervals.predicted_step_seconds);
     EXPECT_GT(short_lived_moves(problem, intervals), 0);
@@ -191,13 +193,13 @@ TEST(SentinelGpu, TakesTheIntervalThatIsNamed) {
   for (const std::string& planner : {kPublished, std::string("sentinel")}) {
     for (const char* length : {"1", "3", "16", "1000"}) {
       SCOPED_TRACE(planner + ":interval=" + length);
-      const Plan plan = make_plan(planner + ":interval=" + length, problem.request(0.3)).value();
+      const plan::Plan plan = make_plan(planner + ":interval=" + length, problem.request(0.3)).value();
       EXPECT_EQ(says(plan, "interval_length"), length);
       EXPECT_EQ(says(plan, "intervals") == "1", length == std::string("1000"));
     }
   }
-  const Plan chosen = make_plan(kPublished, problem.request(0.3)).value();
-  const Plan named = make_plan(kPublished + ":interval=0", problem.request(0.3)).value();
+  const plan::Plan chosen = make_plan(kPublished, problem.request(0.3)).value();
+  const plan::Plan named = make_plan(kPublished + ":interval=0", problem.request(0.3)).value();
   EXPECT_EQ(says(named, "interval_length"), says(chosen, "interval_length")) << "0 leaves it to the equations";
 }
 
@@ -205,7 +207,7 @@ TEST(SentinelGpu, TakesTheIntervalThatIsNamed) {
 TEST(SentinelGpu, LosesByItsPoolWhatLendingGivesBack) {
   const PlanningProblem problem(merged_model("resnet50", 32, 32), "pcie3", 1e9);
   const PlanRequest request = problem.request(0.2);
-  const Plan intervals = make_plan(kOnIntervals, request).value();
+  const plan::Plan intervals = make_plan(kOnIntervals, request).value();
   EXPECT_EQ(short_lived_moves(problem, intervals), 0) << "or the pool might be worth it";
   const Seconds lent = make_plan("sentinel:additions=lending", request)->predicted_step_seconds;
   EXPECT_LT(lent, 0.99 * make_plan(kPublished, request)->predicted_step_seconds);
@@ -213,4 +215,4 @@ TEST(SentinelGpu, LosesByItsPoolWhatLendingGivesBack) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -1,6 +1,6 @@
 #include "sluice/planners/sentinel/sentinel_settings.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 const Settings& sentinel_settings() {
   using Config = SentinelConfig;
@@ -16,4 +16,4 @@ const Settings& sentinel_settings() {
   return all;
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -3,7 +3,7 @@
 
 #include "sluice/base/settings.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 // What triggers migration: the three ways of figure 13, each with one more of its parts, in the order of their words.
 enum class SentinelMigration {
@@ -19,4 +19,4 @@ struct SentinelConfig {
 
 const Settings& sentinel_settings();
 
-}  // namespace sluice
+}  // namespace sluice::planners

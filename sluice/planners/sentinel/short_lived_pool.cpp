@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
-IdVector<OpIndex, Bytes> short_lived_bytes(const std::vector<MovingUnit>& units, std::size_t op_count) {
-  IdVector<OpIndex, Bytes> bytes(op_count + 1, 0);
+IdVector<graph::OpIndex, Bytes> short_lived_bytes(const std::vector<MovingUnit>& units, std::size_t op_count) {
+  IdVector<graph::OpIndex, Bytes> bytes(op_count + 1, 0);
   for (const MovingUnit& unit : units) {
     if (!unit.short_lived) continue;
     bytes[unit.range.begin] += unit.kept_bytes;
@@ -20,14 +20,14 @@ IdVector<OpIndex, Bytes> short_lived_bytes(const std::vector<MovingUnit>& units,
 }  // namespace
 
 void reserve_idle_pool(const std::vector<MovingUnit>& units, const IntervalCut& cut, ReservationTable& table) {
-  const IdVector<OpIndex, Bytes> taken = short_lived_bytes(units, cut.interval_of_op.size());
-  for (const Interval<OpIndex>& ops : cut.intervals) {
+  const IdVector<graph::OpIndex, Bytes> taken = short_lived_bytes(units, cut.interval_of_op.size());
+  for (const Interval<graph::OpIndex>& ops : cut.intervals) {
     Bytes space = 0;
-    for (OpIndex op = ops.end; op-- > ops.begin;) {
+    for (graph::OpIndex op = ops.end; op-- > ops.begin;) {
       space = std::max(space, taken[op]);
       table.reserve({op, op + 1}, space - taken[op]);
     }
   }
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

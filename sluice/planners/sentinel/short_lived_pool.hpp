@@ -11,9 +11,9 @@
 #include "sluice/planners/schedule/moving_units.hpp"
 #include "sluice/planners/schedule/reservation_table.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 // Reserves, at each op, what of the space no short-lived tensor takes then. O(ops + units).
 void reserve_idle_pool(const std::vector<MovingUnit>& units, const IntervalCut& cut, ReservationTable& table);
 
-}  // namespace sluice
+}  // namespace sluice::planners

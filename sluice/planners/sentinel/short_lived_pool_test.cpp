@@ -2,28 +2,28 @@
 
 #include <gtest/gtest.h>
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
-MovingUnit short_lived_unit(Interval<OpIndex> range, Bytes bytes) {
+MovingUnit short_lived_unit(Interval<graph::OpIndex> range, Bytes bytes) {
   return {.tensors = {0}, .range = range, .short_lived = true, .kept_bytes = bytes};
 }
 
-IntervalCut pool_cut(const std::vector<Interval<OpIndex>>& intervals) {
+IntervalCut pool_cut(const std::vector<Interval<graph::OpIndex>>& intervals) {
   IntervalCut cut{.length = 1, .intervals = intervals, .interval_of_op = {}};
   for (std::size_t i = 0; i < intervals.size(); ++i) {
-    for (OpIndex op = intervals[i].begin; op < intervals[i].end; ++op)
+    for (graph::OpIndex op = intervals[i].begin; op < intervals[i].end; ++op)
       cut.interval_of_op.push_back(static_cast<int>(i));
   }
   return cut;
 }
 
 std::vector<Bytes> reserved_idle(const std::vector<MovingUnit>& units, const IntervalCut& cut) {
-  const auto op_count = static_cast<OpIndex>(cut.interval_of_op.size());
+  const auto op_count = static_cast<graph::OpIndex>(cut.interval_of_op.size());
   ReservationTable table(op_count, 100);
   reserve_idle_pool(units, cut, table);
   std::vector<Bytes> reserved;
-  for (OpIndex op = 0; op < op_count; ++op) reserved.push_back(table.used(op));
+  for (graph::OpIndex op = 0; op < op_count; ++op) reserved.push_back(table.used(op));
   return reserved;
 }
 
@@ -47,4 +47,4 @@ TEST(ShortLivedPool, HasNothingToDoWithOtherTensors) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::planners

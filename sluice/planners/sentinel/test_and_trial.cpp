@@ -4,13 +4,13 @@
 
 #include <algorithm>
 
-namespace sluice {
+namespace sluice::planners {
 
 // The paper counts fewer than ten occurrences in each of its models.
 constexpr std::size_t kMostOccurrences = 16;
 
 TestAndTrial::TestAndTrial(std::unique_ptr<CandidateBuilder> builder, Candidate candidate, Forecast forecast,
-                           std::function<void(const Candidate&, Plan&)> describe)
+                           std::function<void(const Candidate&, plan::Plan&)> describe)
     : builder_(std::move(builder)),
       forecast_(std::move(forecast)),
       describe_(std::move(describe)),
@@ -54,4 +54,4 @@ SearchReport TestAndTrial::report() const {
                                  tried_.size(), left_)};
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

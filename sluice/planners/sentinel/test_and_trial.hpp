@@ -14,18 +14,18 @@
 #include "sluice/planners/plan_search.hpp"
 #include "sluice/planners/sentinel/left_in_slow.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 class TestAndTrial : public PlanSearch {
  public:
   // `candidate`: what the offline search chose, made by `builder`. `describe`: adds what a plan says about itself.
   TestAndTrial(std::unique_ptr<CandidateBuilder> builder, Candidate candidate, Forecast forecast,
-               std::function<void(const Candidate&, Plan&)> describe);
+               std::function<void(const Candidate&, plan::Plan&)> describe);
 
-  const Plan& plan() const override { return trial_ ? trial_->plan : best_.plan; }
+  const plan::Plan& plan() const override { return trial_ ? trial_->plan : best_.plan; }
   bool done() const override { return done_; }
   void observe(const StepObservation& observation) override;
-  const Plan& best() const override { return best_.plan; }
+  const plan::Plan& best() const override { return best_.plan; }
   SearchReport report() const override;
 
  private:
@@ -33,7 +33,7 @@ class TestAndTrial : public PlanSearch {
 
   std::unique_ptr<CandidateBuilder> builder_;
   Forecast forecast_;
-  std::function<void(const Candidate&, Plan&)> describe_;
+  std::function<void(const Candidate&, plan::Plan&)> describe_;
   Candidate best_;
   std::optional<StepObservation> seen_;  // of best_
   std::optional<Candidate> trial_;
@@ -43,4 +43,4 @@ class TestAndTrial : public PlanSearch {
   bool done_ = false;
 };
 
-}  // namespace sluice
+}  // namespace sluice::planners

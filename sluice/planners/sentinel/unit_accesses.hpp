@@ -3,9 +3,9 @@
 
 #include "sluice/planners/sentinel/interval_schedule.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 // How often these ops access the unit's average page; without counts, how many of them use it.
-double accesses_within(const ScheduleProblem& problem, std::size_t unit, Interval<OpIndex> ops);
+double accesses_within(const ScheduleProblem& problem, std::size_t unit, Interval<graph::OpIndex> ops);
 
-}  // namespace sluice
+}  // namespace sluice::planners

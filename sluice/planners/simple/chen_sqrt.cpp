@@ -8,16 +8,17 @@
 #include "sluice/planners/schedule/checkpoints.hpp"
 #include "sluice/planners/schedule/everything_fast.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
-Result<Plan> plan_chen_sqrt(const PlanRequest& request) {
+Result<plan::Plan> plan_chen_sqrt(const PlanRequest& request) {
   const double length = std::max(1.0, std::sqrt(static_cast<double>(forward_spans(request.graph))));
-  SLUICE_ASSIGN(const std::vector<OpIndex> schedule, schedule_with_checkpoints(request.graph, length, "chen-sqrt"));
-  SLUICE_ASSIGN(const Rescheduled step, reschedule(request.graph, schedule));
-  SLUICE_ASSIGN(Plan plan, everything_fast(step.graph, request.machine).finish(request.budgets));
+  SLUICE_ASSIGN(const std::vector<graph::OpIndex> schedule,
+                schedule_with_checkpoints(request.graph, length, "chen-sqrt"));
+  SLUICE_ASSIGN(const graph::Rescheduled step, graph::reschedule(request.graph, schedule));
+  SLUICE_ASSIGN(plan::Plan plan, everything_fast(step.graph, request.machine).finish(request.budgets));
   plan.graph_fingerprint = request.graph.fingerprint();
-  if (!is_own_order(schedule, request.graph.op_count())) plan.schedule = schedule;
+  if (!graph::is_own_order(schedule, request.graph.op_count())) plan.schedule = schedule;
   return plan;
 }
 
@@ -30,4 +31,4 @@ PlannerEntry chen_sqrt_planner() {
           .traits = {.recomputes = true, .whole_step = true}};
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -12,7 +12,7 @@
 #include "sluice/planners/schedule/deferral.hpp"
 #include "sluice/planners/sentinel/sentinel.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 constexpr double kFasterOrder = 0.998;  // of the simulated time of another order than the graph's own
@@ -21,7 +21,8 @@ constexpr double kFasterOrder = 0.998;  // of the simulated time of another orde
 class OrderSearch {
  public:
   explicit OrderSearch(const PlanRequest& request)
-      : given_(request), deferral_(request.graph, CostModel(request.graph, request.profile, request.machine)) {}
+      : given_(request),
+        deferral_(request.graph, profile::CostModel(request.graph, request.profile, request.machine)) {}
 
   Status run() {
     consider(std::nullopt);
@@ -47,12 +48,12 @@ class OrderSearch {
  private:
   // nullopt: the graph's own order.
   void consider(const std::optional<UpdateSpread>& spread) {
-    std::vector<OpIndex> order = deferral_.schedule(spread.value_or(UpdateSpread{}));
+    std::vector<graph::OpIndex> order = deferral_.schedule(spread.value_or(UpdateSpread{}));
     if (!tried_.insert(order).second) return;
     auto asked = std::make_shared<const RescheduledRequest>(given_, std::move(order), default_additions(placed_by_));
     PlanRequest draft = asked->request();
     draft.draft = true;
-    const Result<Plan> plan = placed_by_.plan(draft);
+    const Result<plan::Plan> plan = placed_by_.plan(draft);
     if (!plan.ok()) {
       if (!failure_) failure_ = plan.error();
       return;
@@ -67,7 +68,7 @@ class OrderSearch {
   const PlanRequest& given_;
   PlannerEntry placed_by_ = sentinel_planner();
   Deferral deferral_;
-  std::set<std::vector<OpIndex>> tried_;
+  std::set<std::vector<graph::OpIndex>> tried_;
   std::shared_ptr<const RescheduledRequest> best_;
   std::optional<UpdateSpread> spread_;  // of the best
   Seconds seconds_ = 0;                 // of the best
@@ -83,7 +84,7 @@ Result<std::unique_ptr<PlanSearch>> search_deferred(const PlanRequest& request) 
       std::make_unique<RescheduledSearch>(orders.best(), std::move(search), std::vector{deferred}));
 }
 
-Result<Plan> plan_deferred(const PlanRequest& request) {
+Result<plan::Plan> plan_deferred(const PlanRequest& request) {
   SLUICE_ASSIGN(const std::unique_ptr<PlanSearch> search, search_deferred(request));
   return settle_in_simulation(*search, request);
 }
@@ -106,4 +107,4 @@ PlannerEntry deferred_updates_planner() {
           .keeps_short_lived_fast = true};
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

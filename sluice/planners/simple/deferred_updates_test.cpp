@@ -10,7 +10,7 @@
 #include "sluice/planners/registry/make_plan.hpp"
 #include "sluice/planners/registry/problem_for_tests.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 using ::testing::HasSubstr;
@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 // the step. Convolutions take `convolution` each, other ops what their bytes take.
 PlanningProblem dense_problem(Seconds convolution, const std::string& slow = "file") {
   PlanningProblem problem(merged_model("vgg11", 4, 32), slow, 2e9, 40e9);
-  for (OpIndex op = 0; op < problem.graph.op_count(); ++op) {
+  for (graph::OpIndex op = 0; op < problem.graph.op_count(); ++op) {
     if (to_string(problem.graph.op(op).kind).starts_with("conv2d")) {
       problem.profile.op_seconds[static_cast<std::size_t>(op)] = convolution;
     }
@@ -27,7 +27,7 @@ PlanningProblem dense_problem(Seconds convolution, const std::string& slow = "fi
   return problem;
 }
 
-std::string deferred_of(const Plan& plan) {
+std::string deferred_of(const plan::Plan& plan) {
   for (const auto& [name, value] : plan.planner_config) {
     if (name == "deferred") return value;
   }
@@ -36,31 +36,31 @@ std::string deferred_of(const Plan& plan) {
 
 TEST(DeferredUpdates, RunWhereTheLinkHasRoom) {
   const PlanningProblem problem = dense_problem(0.02);
-  const Result<Plan> sentinel = make_plan("sentinel", problem.request(0.3));
-  const Result<Plan> deferred = make_plan("deferred-updates", problem.request(0.3));
+  const Result<plan::Plan> sentinel = make_plan("sentinel", problem.request(0.3));
+  const Result<plan::Plan> deferred = make_plan("deferred-updates", problem.request(0.3));
   ASSERT_TRUE(sentinel.ok() && deferred.ok());
   EXPECT_LT(deferred->predicted_step_seconds, 0.95 * sentinel->predicted_step_seconds);
   EXPECT_THAT(deferred_of(*deferred), HasSubstr("updates that hold at most"));
   // All run once, only updates and what makes their gradients run later than in the graph's order.
-  std::vector<OpIndex> sorted = deferred->schedule;
+  std::vector<graph::OpIndex> sorted = deferred->schedule;
   std::ranges::sort(sorted);
   ASSERT_EQ(sorted.size(), problem.graph.ops().size());
-  for (OpIndex op = 0; op < problem.graph.op_count(); ++op) EXPECT_EQ(sorted[static_cast<std::size_t>(op)], op);
-  OpIndex furthest = -1;
-  for (const OpIndex op : deferred->schedule) {
+  for (graph::OpIndex op = 0; op < problem.graph.op_count(); ++op) EXPECT_EQ(sorted[static_cast<std::size_t>(op)], op);
+  graph::OpIndex furthest = -1;
+  for (const graph::OpIndex op : deferred->schedule) {
     furthest = std::max(furthest, op);
     if (op == furthest) continue;
-    const Op& late = problem.graph.op(op);
+    const graph::Op& late = problem.graph.op(op);
     const bool makes_gradient = std::ranges::any_of(
-        late.outputs, [&](TensorId id) { return problem.graph.tensor(id).role == Role::kGradient; });
-    EXPECT_TRUE(is_update(late.kind) || makes_gradient) << late.name;
+        late.outputs, [&](graph::TensorId id) { return problem.graph.tensor(id).role == graph::Role::kGradient; });
+    EXPECT_TRUE(graph::is_update(late.kind) || makes_gradient) << late.name;
   }
 }
 
 TEST(DeferredUpdates, NothingIsDeferredWhereItGainsNothing) {
   const PlanningProblem problem = dense_problem(0.02);
   const PlanRequest whole = problem.request(1.0);
-  const Result<Plan> plan = make_plan("deferred-updates", whole);
+  const Result<plan::Plan> plan = make_plan("deferred-updates", whole);
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_TRUE(plan->schedule.empty());
   EXPECT_EQ(plan->migrations, make_plan("sentinel", whole)->migrations);
@@ -80,16 +80,16 @@ TEST(DeferredUpdates, EveryPlanOfTheTrialsKeepsTheOrder) {
   const PlanRequest request = problem.request(0.3);
   const auto search = make_search("deferred-updates", request);
   ASSERT_TRUE(search.ok()) << search.error().message;
-  const std::vector<OpIndex> order = (*search)->plan().schedule;
+  const std::vector<graph::OpIndex> order = (*search)->plan().schedule;
   ASSERT_FALSE(order.empty());
   int steps = 0;
   while (!(*search)->done()) {
     ASSERT_LT(++steps, 1000);
-    const Plan& plan = (*search)->plan();
+    const plan::Plan& plan = (*search)->plan();
     EXPECT_EQ(plan.schedule, order);
     EXPECT_EQ(plan.graph_fingerprint, problem.graph.fingerprint());
     // Ever slower steps, and every op waits: what comes late is tried out.
-    const auto slots = static_cast<std::size_t>(PlanGraph(problem.graph, plan).graph().op_count());
+    const auto slots = static_cast<std::size_t>(plan::PlanGraph(problem.graph, plan).graph().op_count());
     (*search)->observe({.seconds = 1.0 + steps, .stalls = std::vector<Seconds>(slots, 1e-3)});
   }
   EXPECT_GT(steps, 0) << "or this shows nothing";
@@ -98,17 +98,17 @@ TEST(DeferredUpdates, EveryPlanOfTheTrialsKeepsTheOrder) {
 
 // Two layers share a weight: its gradient is made twice, far apart, and updated once.
 TEST(DeferredUpdates, WeightsThatLayersShareMoveWithAllThatMakesTheirGradient) {
-  Result<Graph> model =
-      build_training_model("gpt2_small", {.batch = 1, .classes = 2000, .sequence = 16, .width = 128, .depth = 2});
+  Result<graph::Graph> model = models::build_training_model(
+      "gpt2_small", {.batch = 1, .classes = 2000, .sequence = 16, .width = 128, .depth = 2});
   ASSERT_TRUE(model.ok()) << model.error().message;
-  Graph graph = slice_dense(*model, 256 * kKiB);
-  set_in_place_candidates(graph);
-  merge_in_place(graph);
+  graph::Graph graph = graph::slice_dense(*model, 256 * kKiB);
+  graph::set_in_place_candidates(graph);
+  graph::merge_in_place(graph);
   const PlanningProblem problem(std::move(graph), "file", 5e8, 40e9);
-  const Result<Plan> plan = make_plan("deferred-updates", problem.request(0.4));
+  const Result<plan::Plan> plan = make_plan("deferred-updates", problem.request(0.4));
   ASSERT_TRUE(plan.ok()) << plan.error().message;  // make_plan() verifies it
   ASSERT_FALSE(plan->schedule.empty()) << "or this shows nothing";
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::planners

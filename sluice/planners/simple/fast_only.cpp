@@ -1,11 +1,11 @@
 #include "sluice/planners/planner.hpp"
 #include "sluice/planners/schedule/everything_fast.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 namespace {
 
-Result<Plan> plan_fast_only(const PlanRequest& request) {
+Result<plan::Plan> plan_fast_only(const PlanRequest& request) {
   return everything_fast(request.graph, request.machine).finish(request.budgets);
 }
 
@@ -18,4 +18,4 @@ PlannerEntry fast_only_planner() {
           .traits = {.decides = "nothing", .any_graph = true}};
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -8,36 +8,37 @@
 #include "sluice/planners/schedule/reservation_table.hpp"
 #include "sluice/planners/schedule/slow_rooms.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 // Persistent tensors first, then the others by first use.
-std::vector<TensorId> touch_order(const Graph& graph, const Liveness& liveness) {
-  std::vector<TensorId> order;
-  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
+std::vector<graph::TensorId> touch_order(const graph::Graph& graph, const graph::Liveness& liveness) {
+  std::vector<graph::TensorId> order;
+  for (graph::TensorId id = 0; id < graph.tensor_count(); ++id) {
     if (!liveness.uses[id].empty()) order.push_back(id);
   }
-  const auto first_touch = [&](TensorId id) {
-    return is_persistent(graph.tensor(id).role) ? kStepStart : liveness.uses[id].front().op;
+  const auto first_touch = [&](graph::TensorId id) {
+    return graph::is_persistent(graph.tensor(id).role) ? plan::kStepStart : liveness.uses[id].front().op;
   };
-  std::stable_sort(order.begin(), order.end(), [&](TensorId a, TensorId b) { return first_touch(a) < first_touch(b); });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](graph::TensorId a, graph::TensorId b) { return first_touch(a) < first_touch(b); });
   return order;
 }
 
-Result<Plan> plan_first_touch(const PlanRequest& request) {
+Result<plan::Plan> plan_first_touch(const PlanRequest& request) {
   SLUICE_ASSIGN(const std::vector<SlowTier> slow, find_addressable_slow_tiers("first-touch", request.machine));
-  const Liveness liveness = analyze_liveness(request.graph);
-  const std::vector<TensorId> order = touch_order(request.graph, liveness);
-  const auto build = [&](const std::vector<Bytes>& capacities) -> std::optional<PlanBuilder> {
-    PlanBuilder builder(request.graph, request.machine);
-    ReservationTable fast(request.graph.op_count(), capacities[kFastTier]);
+  const graph::Liveness liveness = graph::analyze_liveness(request.graph);
+  const std::vector<graph::TensorId> order = touch_order(request.graph, liveness);
+  const auto build = [&](const std::vector<Bytes>& capacities) -> std::optional<plan::PlanBuilder> {
+    plan::PlanBuilder builder(request.graph, request.machine);
+    ReservationTable fast(request.graph.op_count(), capacities[memory::kFastTier]);
     SlowRooms rooms(slow, request.graph.op_count(), capacities);
-    for (const TensorId tensor : order) {
-      const Interval<OpIndex> range = liveness.ranges[tensor];
-      const Bytes bytes = room_for(request.graph.tensor(tensor), kFastTier, false).bytes;
+    for (const graph::TensorId tensor : order) {
+      const Interval<graph::OpIndex> range = liveness.ranges[tensor];
+      const Bytes bytes = plan::room_for(request.graph.tensor(tensor), memory::kFastTier, false).bytes;
       const bool room = fast.fits(range, bytes);
       if (room) fast.reserve(range, bytes);
-      use_in_tier(builder, liveness, tensor, room ? kFastTier : rooms.place(std::span(&range, 1), bytes).id);
+      use_in_tier(builder, liveness, tensor, room ? memory::kFastTier : rooms.place(std::span(&range, 1), bytes).id);
     }
     return builder;
   };
@@ -54,4 +55,4 @@ PlannerEntry first_touch_planner() {
           .traits = {.all_tensors = true, .any_graph = true}};
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -22,7 +22,7 @@
 #include "sluice/planners/schedule/slow_tier.hpp"
 #include "sluice/planners/sentinel/sentinel.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 // Of the fast budget, for an op's operands and workspace. The first holds any op that can run at all.
@@ -46,7 +46,8 @@ class KernelSearch {
   const std::shared_ptr<const RescheduledRequest>& best() const { return best_; }
 
   std::vector<std::pair<std::string, std::string>> description() const {
-    const auto others = std::ranges::count_if(choices_, [](const OpChoice& each) { return each.implementation != 0; });
+    const auto others =
+        std::ranges::count_if(choices_, [](const graph::OpChoice& each) { return each.implementation != 0; });
     if (others == 0) return {{"kernels", "those that ops have anyway"}};
     return {{"kernels", fmt::format("{} ops by others than the first: {}", others, rule_)},
             {"kernels_tried", fmt::format("{}", tried_.size())},
@@ -56,7 +57,7 @@ class KernelSearch {
  private:
   void consider_rules(const SlowTier& slow) {
     const Implementations implementations(given_);
-    const auto budget = static_cast<double>(given_.budgets[kFastTier]);
+    const auto budget = static_cast<double>(given_.budgets[memory::kFastTier]);
     for (const double share : kBudgetShares) {
       consider(implementations.fastest_within(static_cast<Bytes>(share * budget)),
                fmt::format("the fastest within {:.0f} % of the fast budget", 100 * share));
@@ -70,14 +71,14 @@ class KernelSearch {
     }
   }
 
-  void consider(std::vector<OpChoice> choices, const std::string& rule) {
+  void consider(std::vector<graph::OpChoice> choices, const std::string& rule) {
     if (!tried_.insert(choices).second) return;
     PlanRequest asked = given_;
     asked.choices = choices;
     asked.additions = default_additions(placed_by_);
     auto step = std::make_shared<const RescheduledRequest>(asked);
     // No draft, unless one is asked for: how tightly a plan packs can be as much as the kernels differ.
-    const Result<Plan> plan = placed_by_.plan(step->request());
+    const Result<plan::Plan> plan = placed_by_.plan(step->request());
     if (!plan.ok()) {
       if (!failure_) failure_ = plan.error();
       return;
@@ -85,10 +86,10 @@ class KernelSearch {
     keep_if_best(std::move(step), std::move(choices), rule, *plan);
   }
 
-  void keep_if_best(std::shared_ptr<const RescheduledRequest> step, std::vector<OpChoice> choices,
-                    const std::string& rule, const Plan& plan) {
+  void keep_if_best(std::shared_ptr<const RescheduledRequest> step, std::vector<graph::OpChoice> choices,
+                    const std::string& rule, const plan::Plan& plan) {
     const Seconds seconds = simulated_seconds(step->request(), plan);
-    const bool own = is_own_choice(given_.graph, choices);
+    const bool own = graph::is_own_choice(given_.graph, choices);
     if (own) own_seconds_ = seconds;
     const bool best_is_own = best_ && own_seconds_ == seconds_;
     if (best_ && seconds >= (best_is_own ? kWorthMoreTraffic : 1.0) * seconds_) return;
@@ -100,11 +101,11 @@ class KernelSearch {
 
   const PlanRequest& given_;
   PlannerEntry placed_by_ = sentinel_planner();
-  std::set<std::vector<OpChoice>> tried_;
+  std::set<std::vector<graph::OpChoice>> tried_;
   std::shared_ptr<const RescheduledRequest> best_;
-  std::vector<OpChoice> choices_;  // of the best
-  std::string rule_;               // of the best
-  Seconds seconds_ = 0;            // of the best
+  std::vector<graph::OpChoice> choices_;  // of the best
+  std::string rule_;                      // of the best
+  Seconds seconds_ = 0;                   // of the best
   std::optional<Seconds> own_seconds_;
   std::optional<Error> failure_;  // the first
 };
@@ -117,7 +118,7 @@ Result<std::unique_ptr<PlanSearch>> search_kernels(const PlanRequest& request) {
       std::make_unique<RescheduledSearch>(kernels.best(), std::move(search), kernels.description()));
 }
 
-Result<Plan> plan_kernels(const PlanRequest& request) {
+Result<plan::Plan> plan_kernels(const PlanRequest& request) {
   SLUICE_ASSIGN(const std::unique_ptr<PlanSearch> search, search_kernels(request));
   return settle_in_simulation(*search, request);
 }
@@ -141,4 +142,4 @@ PlannerEntry kernel_choice_planner() {
           .chooses_implementations = true};
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -11,7 +11,7 @@
 #include "sluice/planners/registry/problem_for_tests.hpp"
 #include "sluice/planners/registry/registry.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 using ::testing::HasSubstr;
@@ -19,27 +19,27 @@ using ::testing::Not;
 
 // ResNet-20 whose convolutions have a second implementation: of `workspace` bytes, and `speed` times as fast.
 PlanningProblem two_kernels(Bytes workspace, double speed, const std::string& slow = "file") {
-  Graph graph = merged_model("resnet20", 8, 32);
-  for (OpIndex op = 0; op < graph.op_count(); ++op) {
-    if (graph.op(op).kind != OpKind::kConv2d) continue;
-    Tensor scratch{.name = graph.op(op).name + ".workspace",
-                   .shape = {kLeastWorkspace},
-                   .dtype = DType::kU8,
-                   .role = Role::kWorkspace,
-                   .bytes = kLeastWorkspace};
+  graph::Graph graph = merged_model("resnet20", 8, 32);
+  for (graph::OpIndex op = 0; op < graph.op_count(); ++op) {
+    if (graph.op(op).kind != graph::OpKind::kConv2d) continue;
+    graph::Tensor scratch{.name = graph.op(op).name + ".workspace",
+                          .shape = {graph::kLeastWorkspace},
+                          .dtype = graph::DType::kU8,
+                          .role = graph::Role::kWorkspace,
+                          .bytes = graph::kLeastWorkspace};
     graph.op(op).outputs.push_back(graph.add_tensor(std::move(scratch)));
     graph.op(op).implementations = {{"slow", 0}, {"fast", workspace}};
   }
   PlanningProblem problem(std::move(graph), slow, 2e9);
-  OpTimes times{problem.profile.op_seconds, {}};
-  for (OpIndex op = 0; op < problem.graph.op_count(); ++op) {
+  profile::OpTimes times{problem.profile.op_seconds, {}};
+  for (graph::OpIndex op = 0; op < problem.graph.op_count(); ++op) {
     if (problem.graph.op(op).implementations.size() > 1) times.warm[op] /= speed;
   }
-  problem.profile.choices[{1, kMainProcessor}] = std::make_shared<OpTimes>(std::move(times));
+  problem.profile.choices[{1, kMainProcessor}] = std::make_shared<profile::OpTimes>(std::move(times));
   return problem;
 }
 
-std::string kernels_of(const Plan& plan) {
+std::string kernels_of(const plan::Plan& plan) {
   const auto found = std::ranges::find(plan.planner_config, "kernels", &std::pair<std::string, std::string>::first);
   return found == plan.planner_config.end() ? "" : found->second;
 }
@@ -54,7 +54,7 @@ constexpr const char* kHow[] = {"ByRules", "ByPrices", "ByProgram"};
 
 class KernelChoice : public ::testing::TestWithParam<Choosing> {
  protected:
-  static Result<Plan> chosen(const PlanRequest& request) { return make_plan(GetParam().planner, request); }
+  static Result<plan::Plan> chosen(const PlanRequest& request) { return make_plan(GetParam().planner, request); }
 };
 
 INSTANTIATE_TEST_SUITE_P(Planners, KernelChoice,
@@ -65,14 +65,14 @@ INSTANTIATE_TEST_SUITE_P(Planners, KernelChoice,
 
 TEST_P(KernelChoice, TakesTheFasterKernelWhereItsWorkspaceFits) {
   const PlanningProblem problem = two_kernels(64 * kKiB, 3);
-  const Result<Plan> plan = chosen(problem.request(0.5));
+  const Result<plan::Plan> plan = chosen(problem.request(0.5));
   ASSERT_TRUE(plan.ok()) << plan.error().message;
-  EXPECT_GT(count_choices(*plan).other_kernels, 10);
+  EXPECT_GT(plan::count_choices(*plan).other_kernels, 10);
   EXPECT_LT(plan->predicted_step_seconds,
             0.95 * make_plan(GetParam().without, problem.request(0.5))->predicted_step_seconds);
   EXPECT_THAT(kernels_of(*plan), HasSubstr("ops by others than the first"));
-  const PlanGraph step(problem.graph, *plan);
-  for (const Op& op : step.graph().ops()) {
+  const plan::PlanGraph step(problem.graph, *plan);
+  for (const graph::Op& op : step.graph().ops()) {
     if (op.implementations.empty() || op.implementations[0].name != "fast") continue;
     EXPECT_EQ(step.graph().tensor(op.outputs.back()).bytes, 64 * kKiB);
   }
@@ -83,9 +83,9 @@ TEST_P(KernelChoice, LeavesWhatIsNotFasterOrDoesNotFit) {
   for (const auto& [workspace, speed] :
        {std::pair(64 * kKiB, 0.5), std::pair(64 * kKiB, 1.02), std::pair(64 * kMiB, 3.0)}) {
     const PlanningProblem problem = two_kernels(workspace, speed);
-    const Result<Plan> plan = chosen(problem.request(0.4));
+    const Result<plan::Plan> plan = chosen(problem.request(0.4));
     ASSERT_TRUE(plan.ok()) << plan.error().message;
-    EXPECT_EQ(count_choices(*plan).other_kernels, 0);
+    EXPECT_EQ(plan::count_choices(*plan).other_kernels, 0);
     EXPECT_THAT(kernels_of(*plan), HasSubstr("those that ops have anyway"));
   }
 }
@@ -93,28 +93,28 @@ TEST_P(KernelChoice, LeavesWhatIsNotFasterOrDoesNotFit) {
 // The first kernels' workspaces are what does not fit.
 TEST_P(KernelChoice, PlansForBudgetsThatTheFirstKernelsCannotDoWith) {
   PlanningProblem problem = two_kernels(0, 0.5);
-  for (OpIndex op = 0; op < problem.graph.op_count(); ++op) {
+  for (graph::OpIndex op = 0; op < problem.graph.op_count(); ++op) {
     auto& known = problem.graph.op(op).implementations;
     if (known.size() < 2) continue;
     known.front().workspace_bytes = 16 * kMiB;
     problem.graph.tensor(problem.graph.op(op).outputs.back()).bytes = 16 * kMiB;
   }
   PlanRequest request = problem.request(1);
-  request.budgets[kFastTier] = 12 * kMiB;
-  const Result<Plan> without = make_plan(GetParam().without, request);
+  request.budgets[memory::kFastTier] = 12 * kMiB;
+  const Result<plan::Plan> without = make_plan(GetParam().without, request);
   ASSERT_FALSE(without.ok());
   EXPECT_THAT(advised(GetParam().without, request, without.error()).message, HasSubstr("--planner kernel-choice"));
-  const Result<Plan> plan = chosen(request);
+  const Result<plan::Plan> plan = chosen(request);
   ASSERT_TRUE(plan.ok()) << plan.error().message;
-  EXPECT_GT(count_choices(*plan).other_kernels, 10);
+  EXPECT_GT(plan::count_choices(*plan).other_kernels, 10);
 }
 
 TEST(KernelChoice, IsNoAdviceWhereWorkspacesAreNotWhatDoesNotFit) {
   const PlanningProblem problem = two_kernels(64 * kKiB, 3);
   PlanRequest request = problem.request(1);
-  request.budgets[kFastTier] = kMiB;
+  request.budgets[memory::kFastTier] = kMiB;
   for (const char* planner : {"sentinel", "kernel-choice", "joint", "joint:additions=kernels"}) {
-    const Result<Plan> plan = make_plan(planner, request);
+    const Result<plan::Plan> plan = make_plan(planner, request);
     ASSERT_FALSE(plan.ok());
     EXPECT_THAT(plan.error().message, Not(HasSubstr("choose kernels"))) << planner;
   }
@@ -123,7 +123,7 @@ TEST(KernelChoice, IsNoAdviceWhereWorkspacesAreNotWhatDoesNotFit) {
 TEST_P(KernelChoice, AsksNothingOfAProfileWithoutOtherKernels) {
   PlanningProblem problem = two_kernels(64 * kKiB, 3);
   problem.profile.choices.clear();
-  const Result<Plan> plan = chosen(problem.request(0.4));
+  const Result<plan::Plan> plan = chosen(problem.request(0.4));
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_EQ(plan->migrations, make_plan(GetParam().without, problem.request(0.4))->migrations);
 }
@@ -141,11 +141,11 @@ TEST_P(KernelChoice, LeavesWhatIsChosenForAllPlans) {
   PlanRequest request = problem.request(0.5);
   request.choices.resize(problem.graph.ops().size());
   const auto first =
-      std::ranges::find_if(problem.graph.ops(), [](const Op& op) { return op.implementations.size() > 1; });
+      std::ranges::find_if(problem.graph.ops(), [](const graph::Op& op) { return op.implementations.size() > 1; });
   request.choices[static_cast<std::size_t>(first - problem.graph.ops().begin())].implementation = 1;
-  const Result<Plan> plan = chosen(request);
+  const Result<plan::Plan> plan = chosen(request);
   ASSERT_TRUE(plan.ok()) << plan.error().message;
-  EXPECT_EQ(choices_by_op(*plan, problem.graph).value(), request.choices);
+  EXPECT_EQ(plan::choices_by_op(*plan, problem.graph).value(), request.choices);
 }
 
 TEST(KernelChoiceTrials, EveryPlanOfTheTrialsKeepsTheKernels) {
@@ -153,11 +153,11 @@ TEST(KernelChoiceTrials, EveryPlanOfTheTrialsKeepsTheKernels) {
   const PlanRequest request = problem.request(0.4);
   const auto search = make_search("kernel-choice", request);
   ASSERT_TRUE(search.ok()) << search.error().message;
-  const auto chosen = choices_by_op((*search)->plan(), problem.graph).value();
+  const auto chosen = plan::choices_by_op((*search)->plan(), problem.graph).value();
   int steps = 0;
   while (!(*search)->done()) {
     ASSERT_LT(++steps, 1000);
-    EXPECT_EQ(choices_by_op((*search)->plan(), problem.graph).value(), chosen);
+    EXPECT_EQ(plan::choices_by_op((*search)->plan(), problem.graph).value(), chosen);
     (*search)->observe({.seconds = 1.0 / steps, .stalls = std::vector<Seconds>(problem.graph.ops().size(), 1e-4)});
   }
 }
@@ -167,22 +167,22 @@ TEST(RequestedChoices, AreFollowedByEveryPlanner) {
   PlanningProblem problem = two_kernels(64 * kKiB, 3, "optane");
   problem.machine.processors = {{.name = "device"}, {.name = "host"}};
   PlanRequest request = problem.request(0.6);
-  for (const Op& op : problem.graph.ops()) {
+  for (const graph::Op& op : problem.graph.ops()) {
     const bool second = op.implementations.size() > 1;
-    request.choices.push_back({second ? 1 : 0, op.phase == Phase::kUpdate ? 1 : kMainProcessor});
+    request.choices.push_back({second ? 1 : 0, op.phase == graph::Phase::kUpdate ? 1 : kMainProcessor});
   }
   int plans = 0;
   for (const PlannerEntry& entry : planners()) {
     SCOPED_TRACE(entry.name);
     PlanRequest asked = request;
-    if (entry.name == kBaselinePlanner || entry.name == "chen-sqrt") asked.budgets[kFastTier] *= 2;
-    const Result<Plan> plan = make_plan(entry.name, asked);
+    if (entry.name == kBaselinePlanner || entry.name == "chen-sqrt") asked.budgets[memory::kFastTier] *= 2;
+    const Result<plan::Plan> plan = make_plan(entry.name, asked);
     if (!plan.ok()) continue;
     ++plans;
-    EXPECT_EQ(choices_by_op(*plan, problem.graph).value(), request.choices);
+    EXPECT_EQ(plan::choices_by_op(*plan, problem.graph).value(), request.choices);
   }
   EXPECT_GE(plans, 7);
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::planners

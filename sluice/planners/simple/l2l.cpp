@@ -16,7 +16,7 @@
 #include "sluice/planners/planner.hpp"
 #include "sluice/planners/schedule/leaving_tiers.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 struct L2lConfig {
@@ -32,17 +32,17 @@ const Settings& l2l_settings() {
 
 class LayerByLayer {
  public:
-  LayerByLayer(const Graph& graph, const Liveness& liveness, bool stash)
+  LayerByLayer(const graph::Graph& graph, const graph::Liveness& liveness, bool stash)
       : graph_(graph), liveness_(liveness), stash_(stash) {}
 
-  TensorSchedule schedule(TensorId id) const {
-    const Tensor& tensor = graph_.tensor(id);
-    const bool persistent = is_persistent(tensor.role);
-    const bool stays = !persistent && (!stash_ || liveness_.short_lived[id] || tensor.role == Role::kOutput);
+  TensorSchedule schedule(graph::TensorId id) const {
+    const graph::Tensor& tensor = graph_.tensor(id);
+    const bool persistent = graph::is_persistent(tensor.role);
+    const bool stays = !persistent && (!stash_ || liveness_.short_lived[id] || tensor.role == graph::Role::kOutput);
     if (stays || liveness_.uses[id].empty()) return always_fast(liveness_, id, persistent);
     TensorSchedule result{.fast_at_start = false, .pieces = {}};
     int last_layer = -2;
-    for (const Use& use : liveness_.uses[id]) {
+    for (const graph::Use& use : liveness_.uses[id]) {
       const int layer = liveness_.span_of_op[use.op];
       const bool made = result.pieces.empty() && !persistent;
       if (layer > last_layer + 1) result.pieces.push_back(comes_for(use.op, made));
@@ -54,41 +54,41 @@ class LayerByLayer {
   }
 
  private:
-  Interval<OpIndex> layer_of(OpIndex op) const { return liveness_.spans[liveness_.span_of_op[op]].ops; }
+  Interval<graph::OpIndex> layer_of(graph::OpIndex op) const { return liveness_.spans[liveness_.span_of_op[op]].ops; }
 
-  FastPiece comes_for(OpIndex use, bool made) const {
-    const OpIndex begin = made ? use : layer_of(use).begin;
+  FastPiece comes_for(graph::OpIndex use, bool made) const {
+    const graph::OpIndex begin = made ? use : layer_of(use).begin;
     return {.ops = {begin, begin},
             .first_use = use,
             .last_use = use,
             .evict_after = use,
             .here_by = begin,
-            .comes = Cause::kNextLayer,
-            .leaves = Cause::kLayerIsOver};
+            .comes = plan::Cause::kNextLayer,
+            .leaves = plan::Cause::kLayerIsOver};
   }
 
-  void stay_for(FastPiece& piece, OpIndex use) const {
+  void stay_for(FastPiece& piece, graph::OpIndex use) const {
     piece.last_use = use;
     piece.ops.end = layer_of(use).end;
     piece.evict_after = piece.ops.end - 1;
   }
 
-  const Graph& graph_;
-  const Liveness& liveness_;
+  const graph::Graph& graph_;
+  const graph::Liveness& liveness_;
   bool stash_;
 };
 
-Result<Plan> plan_l2l(const PlanRequest& request) {
+Result<plan::Plan> plan_l2l(const PlanRequest& request) {
   SLUICE_ASSIGN(const std::vector<SlowTier> slow, find_slow_tiers("l2l", request.machine));
   const bool stash = config_of<L2lConfig>(request).stash;
-  const Graph& graph = request.graph;
-  const Liveness liveness = analyze_liveness(graph);
+  const graph::Graph& graph = request.graph;
+  const graph::Liveness liveness = graph::analyze_liveness(graph);
   const LayerByLayer layers(graph, liveness, stash);
-  IdVector<TensorId, TensorSchedule> schedules;
-  for (TensorId id = 0; id < graph.tensor_count(); ++id) schedules.push_back(layers.schedule(id));
-  PlanBuilder builder(graph, request.machine);
+  IdVector<graph::TensorId, TensorSchedule> schedules;
+  for (graph::TensorId id = 0; id < graph.tensor_count(); ++id) schedules.push_back(layers.schedule(id));
+  plan::PlanBuilder builder(graph, request.machine);
   add_tensor_schedules(builder, graph, liveness, schedules, SlowRooms(slow, graph.op_count(), request.budgets));
-  return builder.finish(request.budgets, nullptr, request.draft ? kPortfolioAlone : kPackingEffort);
+  return builder.finish(request.budgets, nullptr, request.draft ? memory::kPortfolioAlone : memory::kPackingEffort);
 }
 
 }  // namespace
@@ -102,4 +102,4 @@ PlannerEntry l2l_planner() {
           .settings = l2l_settings()};
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

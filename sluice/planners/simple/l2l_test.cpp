@@ -6,12 +6,12 @@
 #include "sluice/planners/registry/smallest_budget.hpp"
 #include "sluice/planners/schedule/step_for_tests.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 // Whether some op of the layer span, or of the one before or behind it that this one is joined to, uses the tensor.
-bool layer_uses(const Liveness& liveness, TensorId id, int span) {
-  for (const Use& use : liveness.uses[id]) {
+bool layer_uses(const graph::Liveness& liveness, graph::TensorId id, int span) {
+  for (const graph::Use& use : liveness.uses[id]) {
     if (liveness.span_of_op[use.op] == span) return true;
   }
   return false;
@@ -19,17 +19,17 @@ bool layer_uses(const Liveness& liveness, TensorId id, int span) {
 
 TEST(L2l, HasEachLayersParametersOnlyWhileTheLayerRuns) {
   const PlanningProblem problem(merged_model("resnet20", 8, 32), "file", 1e9);
-  const Liveness liveness = analyze_liveness(problem.graph);
+  const graph::Liveness liveness = graph::analyze_liveness(problem.graph);
   for (const char* planner : {"l2l", "l2l:stash=0"}) {
     SCOPED_TRACE(planner);
     const auto plan = make_plan(planner, problem.request(0.9));
     ASSERT_TRUE(plan.ok()) << plan.error().message;
     int seen = 0;
-    for (const Residency& residency : plan->residencies) {
-      const bool persistent = is_persistent(problem.graph.tensor(residency.tensor).role);
-      if (!persistent || residency.tier != kFastTier || liveness.uses[residency.tensor].empty()) continue;
+    for (const plan::Residency& residency : plan->residencies) {
+      const bool persistent = graph::is_persistent(problem.graph.tensor(residency.tensor).role);
+      if (!persistent || residency.tier != memory::kFastTier || liveness.uses[residency.tensor].empty()) continue;
       ++seen;
-      for (OpIndex op = residency.ops.begin; op < residency.ops.end; ++op) {
+      for (graph::OpIndex op = residency.ops.begin; op < residency.ops.end; ++op) {
         EXPECT_TRUE(layer_uses(liveness, residency.tensor, liveness.span_of_op[op]))
             << problem.graph.tensor(residency.tensor).name << " at op " << op;
       }
@@ -40,12 +40,12 @@ TEST(L2l, HasEachLayersParametersOnlyWhileTheLayerRuns) {
 
 TEST(L2l, ComputeWaitsForEveryTransferAtALayersBorder) {
   const PlanningProblem problem(merged_model("resnet20", 8, 32), "pcie3", 1e9);
-  const Liveness liveness = analyze_liveness(problem.graph);
+  const graph::Liveness liveness = graph::analyze_liveness(problem.graph);
   const auto plan = make_plan("l2l", problem.request(0.9));
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   ASSERT_FALSE(plan->migrations.empty());
-  for (const Migration& migration : plan->migrations) {
-    if (migration.issue_after == kStepStart) continue;  // what the first layer uses
+  for (const plan::Migration& migration : plan->migrations) {
+    if (migration.issue_after == plan::kStepStart) continue;  // what the first layer uses
     EXPECT_EQ(migration.needed_by, migration.issue_after + 1);
     EXPECT_EQ(liveness.spans[liveness.span_of_op[migration.issue_after]].ops.end, migration.needed_by);
   }
@@ -54,9 +54,10 @@ TEST(L2l, ComputeWaitsForEveryTransferAtALayersBorder) {
 TEST(L2l, ActivationsLeaveWithTheirLayerOrStay) {
   const PlanningProblem problem(merged_model("resnet20", 8, 32), "file", 1e9);
   const auto moved_activations = [&](const char* planner) {
-    const Plan plan = make_plan(planner, problem.request(1)).value();
-    return std::ranges::count_if(
-        plan.migrations, [&](const Migration& each) { return !is_persistent(problem.graph.tensor(each.tensor).role); });
+    const plan::Plan plan = make_plan(planner, problem.request(1)).value();
+    return std::ranges::count_if(plan.migrations, [&](const plan::Migration& each) {
+      return !graph::is_persistent(problem.graph.tensor(each.tensor).role);
+    });
   };
   EXPECT_GT(moved_activations("l2l"), 0);
   EXPECT_EQ(moved_activations("l2l:stash=0"), 0);
@@ -74,4 +75,4 @@ TEST(L2l, ABudgetBelowTheLargestLayerIsInfeasible) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -9,24 +9,24 @@
 #include "sluice/planners/schedule/pack.hpp"
 #include "sluice/planners/schedule/paged_step.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
-Result<Plan> plan_on_demand(const PlanRequest& request) {
+Result<plan::Plan> plan_on_demand(const PlanRequest& request) {
   SLUICE_ASSIGN(const std::vector<SlowTier> slow, find_slow_tiers("on-demand", request.machine));
-  const Graph& graph = request.graph;
-  const Liveness liveness = analyze_liveness(graph);
-  std::vector<std::vector<TensorId>> operands;
-  for (const Op& op : graph.ops()) operands.push_back(distinct_operands(op));
+  const graph::Graph& graph = request.graph;
+  const graph::Liveness liveness = graph::analyze_liveness(graph);
+  std::vector<std::vector<graph::TensorId>> operands;
+  for (const graph::Op& op : graph.ops()) operands.push_back(graph::distinct_operands(op));
   const PagedOps ops{graph, liveness, {operands.begin(), operands.end()}};
-  const auto touched_last = [&](TensorId id, OpIndex touched) -> std::int64_t {
-    return touched == kStepStart ? liveness.uses[id].back().op - graph.op_count() : touched;
+  const auto touched_last = [&](graph::TensorId id, graph::OpIndex touched) -> std::int64_t {
+    return touched == plan::kStepStart ? liveness.uses[id].back().op - graph.op_count() : touched;
   };
-  const PagingRule rule{.rank = touched_last, .leaves = Cause::kLeastRecentlyUsed};
-  const auto build = [&](const std::vector<Bytes>& capacities) -> std::optional<PlanBuilder> {
-    const auto schedules = schedule_paged(ops, capacities[kFastTier], rule);
+  const PagingRule rule{.rank = touched_last, .leaves = plan::Cause::kLeastRecentlyUsed};
+  const auto build = [&](const std::vector<Bytes>& capacities) -> std::optional<plan::PlanBuilder> {
+    const auto schedules = schedule_paged(ops, capacities[memory::kFastTier], rule);
     if (!schedules) return std::nullopt;
-    PlanBuilder builder(graph, request.machine);
+    plan::PlanBuilder builder(graph, request.machine);
     add_tensor_schedules(builder, graph, liveness, *schedules, SlowRooms(slow, graph.op_count(), capacities));
     return builder;
   };
@@ -43,4 +43,4 @@ PlannerEntry on_demand_planner() {
           .traits = {.moves = true, .all_tensors = true, .any_graph = true, .several_tiers = true}};
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -5,18 +5,18 @@
 #include "sluice/planners/schedule/in_place_use.hpp"
 #include "sluice/planners/schedule/slow_rooms.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 namespace {
 
-Result<Plan> plan_slow_only(const PlanRequest& request) {
+Result<plan::Plan> plan_slow_only(const PlanRequest& request) {
   SLUICE_ASSIGN(const std::vector<SlowTier> slow, find_addressable_slow_tiers("slow-only", request.machine));
-  const Liveness liveness = analyze_liveness(request.graph);
-  PlanBuilder builder(request.graph, request.machine);
+  const graph::Liveness liveness = graph::analyze_liveness(request.graph);
+  plan::PlanBuilder builder(request.graph, request.machine);
   SlowRooms rooms(slow, request.graph.op_count(), request.budgets);
-  for (TensorId tensor = 0; tensor < request.graph.tensor_count(); ++tensor) {
-    const Interval<OpIndex> range = liveness.ranges[tensor];
-    const Bytes bytes = stored_bytes(request.graph.tensor(tensor));
+  for (graph::TensorId tensor = 0; tensor < request.graph.tensor_count(); ++tensor) {
+    const Interval<graph::OpIndex> range = liveness.ranges[tensor];
+    const Bytes bytes = plan::stored_bytes(request.graph.tensor(tensor));
     use_in_tier(builder, liveness, tensor, rooms.place(std::span(&range, 1), bytes).id);
   }
   return builder.finish(request.budgets);
@@ -31,4 +31,4 @@ PlannerEntry slow_only_planner() {
           .traits = {.decides = "nothing", .all_tensors = true, .any_graph = true}};
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -6,7 +6,7 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/base/random.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 // How far ops are drawn from their places in the graph, and moved by mutation, in shares of the step.
@@ -36,8 +36,8 @@ SwapGenes drawn_genes(std::size_t ops, std::size_t sizes, GeneDraws& draws) {
   return genes;
 }
 
-SwapGenes crossed_genes(const SwapGenes& first, const std::vector<OpIndex>& first_order, const SwapGenes& second,
-                        const std::vector<OpIndex>& second_order, GeneDraws& draws) {
+SwapGenes crossed_genes(const SwapGenes& first, const std::vector<graph::OpIndex>& first_order, const SwapGenes& second,
+                        const std::vector<graph::OpIndex>& second_order, GeneDraws& draws) {
   SwapGenes child = second;
   double place = 0;
   std::vector<bool> placed(first_order.size(), false);
@@ -46,7 +46,7 @@ SwapGenes crossed_genes(const SwapGenes& first, const std::vector<OpIndex>& firs
     child.priorities[as_index(first_order[i])] = place++;
     placed[as_index(first_order[i])] = true;
   }
-  for (const OpIndex op : second_order) {
+  for (const graph::OpIndex op : second_order) {
     if (!placed[as_index(op)]) child.priorities[as_index(op)] = place++;
   }
   const auto sizes = static_cast<std::ptrdiff_t>(draws.below(first.begins.size() + 1));
@@ -65,4 +65,4 @@ void mutate_genes(SwapGenes& genes, double ops, double sizes, GeneDraws& draws) 
   }
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

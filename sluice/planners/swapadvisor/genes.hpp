@@ -18,7 +18,7 @@
 
 #include "sluice/planners/swapadvisor/op_order.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 // Numbers of one individual.
 class GeneDraws {
@@ -48,10 +48,10 @@ SwapGenes genes_of_the_graph(std::size_t ops, std::size_t sizes);
 SwapGenes drawn_genes(std::size_t ops, std::size_t sizes, GeneDraws& draws);
 
 // The orders are those of the parents.
-SwapGenes crossed_genes(const SwapGenes& first, const std::vector<OpIndex>& first_order, const SwapGenes& second,
-                        const std::vector<OpIndex>& second_order, GeneDraws& draws);
+SwapGenes crossed_genes(const SwapGenes& first, const std::vector<graph::OpIndex>& first_order, const SwapGenes& second,
+                        const std::vector<graph::OpIndex>& second_order, GeneDraws& draws);
 
 // Changes `ops` ops and `sizes` sizes, on average.
 void mutate_genes(SwapGenes& genes, double ops, double sizes, GeneDraws& draws);
 
-}  // namespace sluice
+}  // namespace sluice::planners

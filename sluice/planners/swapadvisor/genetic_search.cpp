@@ -7,7 +7,7 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/planners/schedule/on_threads.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 constexpr std::ptrdiff_t kElite = 2;
@@ -157,4 +157,4 @@ GeneticResult breed_swaps(const SwapDecoder& decoder, const OpOrders& orders, st
   return Breeding(decoder, orders, op_count, capacity, options, stop).run(progress);
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -18,7 +18,7 @@
 #include "sluice/planners/swapadvisor/genes.hpp"
 #include "sluice/planners/swapadvisor/swap_decoder.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 struct GeneticOptions {
   int population = 40;
@@ -31,7 +31,7 @@ struct GeneticOptions {
 
 struct SwapIndividual {
   SwapGenes genes;
-  std::vector<OpIndex> order;
+  std::vector<graph::OpIndex> order;
   std::optional<Seconds> seconds = {};  // of its step; nothing where some op lacks room
   bool evaluated = false;
 };
@@ -51,4 +51,4 @@ GeneticResult breed_swaps(const SwapDecoder& decoder, const OpOrders& orders, st
                           const GeneticOptions& options, const std::function<bool()>& stop,
                           const std::function<void(double done, const std::optional<Seconds>& best)>& progress);
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -16,23 +16,23 @@
 
 #include "sluice/graph/graph.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 class OpOrders {
  public:
-  explicit OpOrders(const Graph& graph);
+  explicit OpOrders(const graph::Graph& graph);
 
   // `priorities` by op. Of equal ones the graph's first goes first.
-  std::vector<OpIndex> by_priority(std::span<const double> priorities) const;
+  std::vector<graph::OpIndex> by_priority(std::span<const double> priorities) const;
 
   // Whether each op comes once and behind those that it must come behind.
-  bool is_valid(std::span<const OpIndex> order) const;
+  bool is_valid(std::span<const graph::OpIndex> order) const;
 
  private:
-  void add_pair(OpIndex before, OpIndex after);
+  void add_pair(graph::OpIndex before, graph::OpIndex after);
 
-  std::vector<std::vector<OpIndex>> behind_;  // by op: those that run behind it
-  std::vector<int> waits_for_;                // by op: how many it runs behind
+  std::vector<std::vector<graph::OpIndex>> behind_;  // by op: those that run behind it
+  std::vector<int> waits_for_;                       // by op: how many it runs behind
 };
 
-}  // namespace sluice
+}  // namespace sluice::planners

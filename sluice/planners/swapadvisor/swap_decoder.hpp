@@ -23,11 +23,11 @@
 #include "sluice/planners/schedule/slow_tier.hpp"
 #include "sluice/profile/cost_model.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 struct DecodedSwaps {
-  IdVector<TensorId, TensorSchedule> schedules;  // by slot of the order
-  Seconds seconds = 0;                           // of the step
+  IdVector<graph::TensorId, TensorSchedule> schedules;  // by slot of the order
+  Seconds seconds = 0;                                  // of the step
 };
 
 class SwapDecoder {
@@ -39,24 +39,24 @@ class SwapDecoder {
 
   // Nothing where some op's operands, with what may not leave, exceed the capacity. `order`: each op once, and a valid
   // one (op_order.hpp). `begins`: by size, as in SwapGenes.
-  std::optional<DecodedSwaps> decode(std::span<const OpIndex> order, std::span<const char> begins,
+  std::optional<DecodedSwaps> decode(std::span<const graph::OpIndex> order, std::span<const char> begins,
                                      Bytes capacity) const;
 
   // Of all ops, one after the other: no step takes less.
   Seconds compute_seconds() const { return compute_seconds_; }
 
  private:
-  Liveness liveness_in(std::span<const OpIndex> order) const;
-  IdVector<TensorId, int> classes_of(std::span<const char> begins) const;
+  graph::Liveness liveness_in(std::span<const graph::OpIndex> order) const;
+  IdVector<graph::TensorId, int> classes_of(std::span<const char> begins) const;
 
-  const Graph& graph_;
-  Liveness liveness_;  // in the graph's order
-  IdVector<OpIndex, std::vector<TensorId>> operands_;
-  IdVector<OpIndex, Seconds> op_seconds_;
-  IdVector<TensorId, Seconds> out_seconds_, in_seconds_;
-  std::vector<Bytes> sizes_;                 // distinct, ascending
-  IdVector<TensorId, std::size_t> size_of_;  // index into sizes_
+  const graph::Graph& graph_;
+  graph::Liveness liveness_;  // in the graph's order
+  IdVector<graph::OpIndex, std::vector<graph::TensorId>> operands_;
+  IdVector<graph::OpIndex, Seconds> op_seconds_;
+  IdVector<graph::TensorId, Seconds> out_seconds_, in_seconds_;
+  std::vector<Bytes> sizes_;                        // distinct, ascending
+  IdVector<graph::TensorId, std::size_t> size_of_;  // index into sizes_
   Seconds compute_seconds_ = 0;
 };
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -3,17 +3,17 @@
 
 #include "sluice/planners/schedule/paged_step.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 struct SwapTimes {
-  IdVector<OpIndex, Seconds> op;           // by slot
-  const IdVector<TensorId, Seconds>& out;  // by tensor: of its copy
-  const IdVector<TensorId, Seconds>& in;
+  IdVector<graph::OpIndex, Seconds> op;           // by slot
+  const IdVector<graph::TensorId, Seconds>& out;  // by tensor: of its copy
+  const IdVector<graph::TensorId, Seconds>& in;
 };
 
 // Changes schedules in which tensors come and leave when an op finds them missing or lacks room: each leaves at once
 // and comes as early as room allows. What the step then takes.
 Seconds spread_swaps(const PagedOps& ops, const SwapTimes& times, Bytes capacity,
-                     IdVector<TensorId, TensorSchedule>& schedules);
+                     IdVector<graph::TensorId, TensorSchedule>& schedules);
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -12,7 +12,7 @@
 #include "sluice/planners/schedule/pack.hpp"
 #include "sluice/planners/swapadvisor/genetic_search.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 struct SwapAdvisorConfig {
@@ -66,7 +66,7 @@ std::string_view why_ended(GeneticEnd end) {
 
 // A plan of an individual, for the request's graph.
 struct SwapPlan {
-  Plan plan;
+  plan::Plan plan;
   Bytes fast_capacity = 0;  // that its swaps were decoded for
   Seconds seconds = 0;      // simulated
 };
@@ -76,14 +76,15 @@ class SwapPlanner {
   SwapPlanner(const PlanRequest& request, const std::vector<SlowTier>& slow)
       : request_(request), slow_(slow), decoder_(request, slow.front()), orders_(request.graph) {}
 
-  Result<SwapPlan> plan_of(const std::vector<OpIndex>& order, const std::vector<char>& begins, bool tight) const {
+  Result<SwapPlan> plan_of(const std::vector<graph::OpIndex>& order, const std::vector<char>& begins,
+                           bool tight) const {
     const RescheduledRequest rescheduled(request_, order);
     const PlanRequest& step = rescheduled.request();
-    const Liveness liveness = analyze_liveness(step.graph);
-    const auto build = [&](const std::vector<Bytes>& capacities) -> std::optional<PlanBuilder> {
-      const auto decoded = decoder_.decode(order, begins, capacities[kFastTier]);
+    const graph::Liveness liveness = graph::analyze_liveness(step.graph);
+    const auto build = [&](const std::vector<Bytes>& capacities) -> std::optional<plan::PlanBuilder> {
+      const auto decoded = decoder_.decode(order, begins, capacities[memory::kFastTier]);
       if (!decoded) return std::nullopt;
-      PlanBuilder builder(step.graph, step.machine);
+      plan::PlanBuilder builder(step.graph, step.machine);
       const SlowRooms rooms(slow_, step.graph.op_count(), capacities);
       add_tensor_schedules(builder, step.graph, liveness, decoded->schedules, rooms);
       return builder;
@@ -96,18 +97,19 @@ class SwapPlanner {
   }
 
   // Nothing moves.
-  Result<Plan> plan_of_all_fast() const {
-    const Liveness liveness = analyze_liveness(request_.graph);
-    PlanBuilder builder(request_.graph, request_.machine);
-    for (TensorId id = 0; id < request_.graph.tensor_count(); ++id) {
-      const bool persistent = is_persistent(request_.graph.tensor(id).role);
-      add_tensor_schedule(builder, request_.graph, liveness, id, kFastTier, always_fast(liveness, id, persistent));
+  Result<plan::Plan> plan_of_all_fast() const {
+    const graph::Liveness liveness = graph::analyze_liveness(request_.graph);
+    plan::PlanBuilder builder(request_.graph, request_.machine);
+    for (graph::TensorId id = 0; id < request_.graph.tensor_count(); ++id) {
+      const bool persistent = graph::is_persistent(request_.graph.tensor(id).role);
+      add_tensor_schedule(builder, request_.graph, liveness, id, memory::kFastTier,
+                          always_fast(liveness, id, persistent));
     }
     return builder.finish(request_.budgets);
   }
 
-  Result<Plan> plan() const {
-    if (Result<Plan> all_fast = plan_of_all_fast(); all_fast.ok()) return all_fast;
+  Result<plan::Plan> plan() const {
+    if (Result<plan::Plan> all_fast = plan_of_all_fast(); all_fast.ok()) return all_fast;
     const SwapGenes own = genes_of_the_graph(request_.graph.ops().size(), decoder_.size_count());
     SLUICE_ASSIGN(SwapPlan best, plan_of(orders_.by_priority(own.priorities), own.begins, false));
     if (request_.draft) return std::move(best.plan);
@@ -131,7 +133,7 @@ class SwapPlanner {
   }
 
  private:
-  static void describe_in(Plan& plan, const GeneticResult& result, bool own) {
+  static void describe_in(plan::Plan& plan, const GeneticResult& result, bool own) {
     const auto seconds = [](Seconds each) { return fmt::format("{:.6f}", each); };
     plan.planner_config = {{"order", own ? "the graph's" : "bred"},
                            {"generations", fmt::format("{}", result.generations.size())},
@@ -148,7 +150,7 @@ class SwapPlanner {
   OpOrders orders_;
 };
 
-Result<Plan> plan_swapadvisor(const PlanRequest& request) {
+Result<plan::Plan> plan_swapadvisor(const PlanRequest& request) {
   SLUICE_ASSIGN(const std::vector<SlowTier> slow, find_slow_tiers("swapadvisor", request.machine));
   return SwapPlanner(request, slow).plan();
 }
@@ -170,4 +172,4 @@ PlannerEntry swapadvisor_planner() {
           .settings = swapadvisor_settings()};
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -15,7 +15,7 @@
 #include "sluice/testing/program_oracle.hpp"
 #include "sluice/testing/random/random_graph.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 constexpr SlowTier kSlow{.id = 1, .outward = 0, .inward = 1};
@@ -41,7 +41,7 @@ struct Drawn {
 // A step of one tensor of 1 MiB a text, as step_of_uses() has it.
 struct SmallStep {
   explicit SmallStep(const std::vector<std::string>& uses)
-      : graph(testing::step_of_uses(uses, kMiB)), machine(testing::machine_with(TierKind::kFile, false)) {
+      : graph(testing::step_of_uses(uses, kMiB)), machine(testing::machine_with(memory::TierKind::kFile, false)) {
     profile.op_seconds.assign(graph.ops().size(), 1e-3);
   }
   DecodedSwaps decoded(Bytes capacity) const {
@@ -51,9 +51,9 @@ struct SmallStep {
     return drawn.decoder.decode(drawn.orders.by_priority(own.priorities), own.begins, capacity).value();
   }
 
-  Graph graph;
-  Machine machine;
-  Profile profile;
+  graph::Graph graph;
+  memory::Machine machine;
+  profile::Profile profile;
 };
 
 TEST(SwapAdvisorOrder, EveryDrawnOrderReadsTheSameValues) {
@@ -62,9 +62,9 @@ TEST(SwapAdvisorOrder, EveryDrawnOrderReadsTheSameValues) {
     const PlanningProblem problem(testing::random_graph(seed), "file", 1e9);
     const PlanRequest request = problem.request(1);
     const Drawn drawn(request);
-    const std::vector<OpIndex> order = drawn.orders.by_priority(drawn.genes(seed).priorities);
+    const std::vector<graph::OpIndex> order = drawn.orders.by_priority(drawn.genes(seed).priorities);
     EXPECT_TRUE(drawn.orders.is_valid(order));
-    EXPECT_TRUE(check_same_values(problem.graph, reschedule(problem.graph, order).value(), 1).empty());
+    EXPECT_TRUE(plan::check_same_values(problem.graph, graph::reschedule(problem.graph, order).value(), 1).empty());
   }
 }
 
@@ -72,8 +72,8 @@ TEST(SwapAdvisorOrder, OfTheGraphIsTheGraphs) {
   const PlanningProblem problem(merged_model("resnet20", 2, 32), "file", 1e9);
   const OpOrders orders(problem.graph);
   const auto order = orders.by_priority(genes_of_the_graph(problem.graph.ops().size(), 1).priorities);
-  EXPECT_TRUE(is_own_order(order, problem.graph.op_count()));
-  std::vector<OpIndex> reversed(order.rbegin(), order.rend());
+  EXPECT_TRUE(graph::is_own_order(order, problem.graph.op_count()));
+  std::vector<graph::OpIndex> reversed(order.rbegin(), order.rend());
   EXPECT_FALSE(orders.is_valid(reversed));
 }
 
@@ -105,7 +105,7 @@ TEST(SwapAdvisorDecoder, SwapsWhatIsNeededLastAndBringsItEarly) {
   EXPECT_EQ(tight.schedules[0].pieces[1].ops.begin, 4) << "right behind those that took its room";
   // Copies take 1.05 ms: op 2 waits for the rest of the one out.
   EXPECT_NEAR(tight.seconds, 8e-3 + std::max(0.0, kCopy - 1e-3), 1e-9);
-  for (const TensorId id : {1, 2, 3}) EXPECT_EQ(tight.schedules[id].pieces.size(), 1U);
+  for (const graph::TensorId id : {1, 2, 3}) EXPECT_EQ(tight.schedules[id].pieces.size(), 1U);
 }
 
 TEST(SwapAdvisorDecoder, SwapsParametersToo) {
@@ -113,15 +113,15 @@ TEST(SwapAdvisorDecoder, SwapsParametersToo) {
   const TensorSchedule parameter = step.decoded(2 * kMiB).schedules[0];
   EXPECT_TRUE(parameter.fast_at_start);
   ASSERT_EQ(parameter.pieces.size(), 2U);
-  EXPECT_EQ(parameter.pieces[0].ops, (Interval<OpIndex>{0, 2}));
-  EXPECT_EQ(parameter.pieces[1].ops, (Interval<OpIndex>{4, 7}));
+  EXPECT_EQ(parameter.pieces[0].ops, (Interval<graph::OpIndex>{0, 2}));
+  EXPECT_EQ(parameter.pieces[1].ops, (Interval<graph::OpIndex>{4, 7}));
 }
 
 TEST(SwapAdvisorDecoder, NamesAnOpThatLacksRoomByNoSchedule) {
   const SmallStep step({"wr", "wr", "wr"});
   const PlanRequest request{step.graph, step.profile, step.machine, {kGiB, kGiB}};
   const Drawn drawn(request);
-  const std::vector<OpIndex> order{0, 1};
+  const std::vector<graph::OpIndex> order{0, 1};
   EXPECT_FALSE(drawn.decoder.decode(order, std::vector<char>(drawn.decoder.size_count(), 1), 2 * kMiB).has_value());
 }
 
@@ -132,7 +132,7 @@ TEST(SwapAdvisorDecoder, ClassesSayWhoMakesRoom) {
   const PlanRequest request{step.graph, step.profile, step.machine, {kGiB, kGiB}};
   const Drawn drawn(request);
   ASSERT_EQ(drawn.decoder.size_count(), 2U);
-  const std::vector<OpIndex> order{0, 1, 2, 3, 4, 5, 6};
+  const std::vector<graph::OpIndex> order{0, 1, 2, 3, 4, 5, 6};
   const auto apart = drawn.decoder.decode(order, std::vector<char>{1, 1}, 4 * kMiB);
   const auto together = drawn.decoder.decode(order, std::vector<char>{1, 0}, 4 * kMiB);
   ASSERT_TRUE(apart && together);
@@ -146,7 +146,7 @@ TEST(SwapAdvisorSearch, FindsBetterOnesThanItBeginsWith) {
   const PlanningProblem problem(merged_model("inception_v3", 2, 80), "file", 2e9);
   const PlanRequest request = problem.request(0.5);
   const GeneticResult found =
-      Drawn(request).bred({.population = 20, .generations = 15, .seconds = 1e6}, request.budgets[kFastTier]);
+      Drawn(request).bred({.population = 20, .generations = 15, .seconds = 1e6}, request.budgets[memory::kFastTier]);
   ASSERT_GT(found.generations.front().feasible, 0);
   EXPECT_LT(*found.best.front().seconds, 0.995 * found.generations.front().best);
   for (std::size_t i = 1; i < found.generations.size(); ++i) {
@@ -160,7 +160,7 @@ TEST(SwapAdvisorSearch, IsTheSameWhateverTheThreadsAndAnotherWithAnotherSeed) {
   const Drawn drawn(request);
   const auto searched = [&](int threads, std::uint64_t seed) {
     return drawn.bred({.population = 12, .generations = 4, .seconds = 1e6, .threads = threads, .seed = seed},
-                      request.budgets[kFastTier]);
+                      request.budgets[memory::kFastTier]);
   };
   const GeneticResult one = searched(1, 7), three = searched(3, 7), other = searched(1, 8);
   EXPECT_EQ(one.best.front().genes, three.best.front().genes);
@@ -174,12 +174,12 @@ TEST(SwapAdvisorSearch, EndsWhenItsTimeIsUpOrSomebodyStopsIt) {
   const Drawn drawn(request);
   GeneticOptions options{.population = 8, .generations = 1000000, .patience = 0, .seconds = 0.5};
   const auto begin = std::chrono::steady_clock::now();
-  const GeneticResult timed = drawn.bred(options, request.budgets[kFastTier]);
+  const GeneticResult timed = drawn.bred(options, request.budgets[memory::kFastTier]);
   EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), 10);
   EXPECT_EQ(timed.end, GeneticEnd::kTime);
   options.seconds = 1e6;
   int asked = 0;
-  const GeneticResult stopped = drawn.bred(options, request.budgets[kFastTier], [&] { return ++asked > 20; });
+  const GeneticResult stopped = drawn.bred(options, request.budgets[memory::kFastTier], [&] { return ++asked > 20; });
   EXPECT_EQ(stopped.end, GeneticEnd::kStopped);
   EXPECT_FALSE(stopped.best.empty());
 }
@@ -245,4 +245,4 @@ TEST(SwapAdvisor, ABudgetTooSmallNamesTheSmallestThatWorksAtOnce) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::planners

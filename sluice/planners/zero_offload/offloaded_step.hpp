@@ -8,7 +8,7 @@
 #include "sluice/planners/planner.hpp"
 #include "sluice/planners/schedule/slow_tier.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 struct Host {
   ProcessorId processor = 1;
@@ -19,6 +19,6 @@ struct Host {
 // `request` is for the graph whose updates run on `host`, in the order in which they are to run. Everything that the host
 // uses is in its memory where that packs; only where it does not, and there is a file, some states are there. kInfeasible
 // and kNoneFound say which tier is too small; kUnsupported, which tensor goes to and fro.
-Result<Plan> plan_offloaded_step(const PlanRequest& request, const Host& host);
+Result<plan::Plan> plan_offloaded_step(const PlanRequest& request, const Host& host);
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -8,28 +8,28 @@
 
 #include "sluice/plan/rooms.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 // Uses with at most so many ops between them are one visit: a way to the file and back takes longer than an update.
-constexpr OpIndex kTogether = 8;
+constexpr graph::OpIndex kTogether = 8;
 // One update's states that are read, one's that are updated and one's that are written.
 constexpr int kUpdatesUnderWay = 3;
 
 // A visit ends where the next use is far away, or makes the tensor anew.
-bool parts(const Use& use, const Use& next) {
+bool parts(const graph::Use& use, const graph::Use& next) {
   return next.op - use.op > kTogether || (next.op - use.op > 1 && !next.reads);
 }
 
 class StatePlacement {
  public:
-  StatePlacement(const Graph& graph, const Liveness& liveness, std::span<const TensorId> states, ReservationTable table,
-                 const Link& file)
+  StatePlacement(const graph::Graph& graph, const graph::Liveness& liveness, std::span<const graph::TensorId> states,
+                 ReservationTable table, const memory::Link& file)
       : graph_(graph), table_(std::move(table)), file_(file) {
-    for (const TensorId id : states) {
-      const bool persistent = is_persistent(graph.tensor(id).role);
+    for (const graph::TensorId id : states) {
+      const bool persistent = graph::is_persistent(graph.tensor(id).role);
       states_.push_back({id, host_visits(liveness.uses[id], persistent, graph.op_count())});
-      lives_.push_back(persistent ? Interval<OpIndex>{0, graph.op_count()} : liveness.ranges[id]);
+      lives_.push_back(persistent ? Interval<graph::OpIndex>{0, graph.op_count()} : liveness.ranges[id]);
     }
   }
 
@@ -41,15 +41,17 @@ class StatePlacement {
   }
 
  private:
-  Bytes bytes_of(TensorId id) const { return stored_bytes(graph_.tensor(id)); }
+  Bytes bytes_of(graph::TensorId id) const { return plan::stored_bytes(graph_.tensor(id)); }
 
   // What the link takes longer to start than to carry.
-  bool is_small(TensorId id) const { return static_cast<double>(bytes_of(id)) < file_.latency * file_.bandwidth; }
-  bool is_state(TensorId id) const { return std::ranges::binary_search(states_, id, {}, &StateOnFile::tensor); }
+  bool is_small(graph::TensorId id) const {
+    return static_cast<double>(bytes_of(id)) < file_.latency * file_.bandwidth;
+  }
+  bool is_state(graph::TensorId id) const { return std::ranges::binary_search(states_, id, {}, &StateOnFile::tensor); }
 
-  Bytes states_of(OpIndex op) const {
+  Bytes states_of(graph::OpIndex op) const {
     Bytes bytes = 0;
-    for (const TensorId id : distinct_operands(graph_.op(op))) bytes += is_state(id) ? bytes_of(id) : 0;
+    for (const graph::TensorId id : graph::distinct_operands(graph_.op(op))) bytes += is_state(id) ? bytes_of(id) : 0;
     return bytes;
   }
 
@@ -60,13 +62,13 @@ class StatePlacement {
       for (const HostVisit& visit : state.visits) least.reserve(visit.room, bytes_of(state.tensor));
     }
     Bytes room = 0;
-    for (OpIndex op = 0; op < graph_.op_count(); ++op) room = std::max(room, least.used(op));
+    for (graph::OpIndex op = 0; op < graph_.op_count(); ++op) room = std::max(room, least.used(op));
     return room;
   }
 
   Bytes largest_update() const {
     Bytes bytes = 0;
-    for (OpIndex op = 0; op < graph_.op_count(); ++op) bytes = std::max(bytes, states_of(op));
+    for (graph::OpIndex op = 0; op < graph_.op_count(); ++op) bytes = std::max(bytes, states_of(op));
     return bytes;
   }
 
@@ -92,22 +94,22 @@ class StatePlacement {
   Status give_room(std::vector<StateOnFile>& states) {
     struct Asked {
       Bytes bytes;
-      OpIndex earliest;
+      graph::OpIndex earliest;
       HostVisit* visit;
     };
     std::vector<Asked> all;
     for (StateOnFile& state : states) {
-      OpIndex left = 0;
+      graph::OpIndex left = 0;
       for (HostVisit& visit : state.visits) {
         all.push_back({bytes_of(state.tensor), visit.is_read ? left : visit.first_use, &visit});
         left = visit.room.end;
       }
     }
     std::ranges::stable_sort(all, {}, [](const Asked& asked) { return asked.visit->first_use; });
-    OpIndex read_before = 0;  // the file is read in the order of uses
+    graph::OpIndex read_before = 0;  // the file is read in the order of uses
     for (const Asked& asked : all) {
       HostVisit& visit = *asked.visit;
-      const OpIndex limit = std::max(asked.earliest, visit.is_read ? read_before : 0);
+      const graph::OpIndex limit = std::max(asked.earliest, visit.is_read ? read_before : 0);
       visit.room.begin = table_.fits_backward(visit.room.end, limit, asked.bytes);
       if (visit.room.begin > visit.first_use) return no_room(visit.first_use);
       if (visit.is_read) read_before = visit.room.begin;
@@ -116,7 +118,7 @@ class StatePlacement {
     return {};
   }
 
-  Error no_room(OpIndex op) const {
+  Error no_room(graph::OpIndex op) const {
     return {ErrorCode::kNoneFound,
             fmt::format(
                 "{} needs {} of the optimizer's states in the host's memory at one time, beside {} of gradients, of "
@@ -127,16 +129,16 @@ class StatePlacement {
             states_of(op) + table_.used(op), table_.capacity()};
   }
 
-  const Graph& graph_;
+  const graph::Graph& graph_;
   ReservationTable table_;
-  const Link& file_;
+  const memory::Link& file_;
   std::vector<StateOnFile> states_;
-  std::vector<Interval<OpIndex>> lives_;  // by state
+  std::vector<Interval<graph::OpIndex>> lives_;  // by state
 };
 
 }  // namespace
 
-std::vector<HostVisit> host_visits(const std::vector<Use>& uses, bool persistent, OpIndex op_count) {
+std::vector<HostVisit> host_visits(const std::vector<graph::Use>& uses, bool persistent, graph::OpIndex op_count) {
   std::vector<HostVisit> visits;
   std::vector<bool> changes;
   for (std::size_t i = 0; i < uses.size(); ++i) {
@@ -151,15 +153,16 @@ std::vector<HostVisit> host_visits(const std::vector<Use>& uses, bool persistent
   for (std::size_t i = 0; i < visits.size(); ++i) {
     HostVisit& visit = visits[i];
     visit.is_written = changes[i] && (i + 1 < visits.size() ? visits[i + 1].is_read : persistent);
-    const OpIndex end = visit.last_use + (visit.is_written ? 2 : 1);  // written while the next op runs
+    const graph::OpIndex end = visit.last_use + (visit.is_written ? 2 : 1);  // written while the next op runs
     visit.room = {visit.first_use, std::min(end, op_count)};
   }
   return visits;
 }
 
-Result<PlacedStates> place_states(const Graph& graph, const Liveness& liveness, std::span<const TensorId> states,
-                                  ReservationTable occupied, const Link& file) {
+Result<PlacedStates> place_states(const graph::Graph& graph, const graph::Liveness& liveness,
+                                  std::span<const graph::TensorId> states, ReservationTable occupied,
+                                  const memory::Link& file) {
   return StatePlacement(graph, liveness, states, std::move(occupied), file).place();
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

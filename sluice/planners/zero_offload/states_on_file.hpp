@@ -21,27 +21,27 @@
 #include "sluice/memory/machine.hpp"
 #include "sluice/planners/schedule/reservation_table.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 // Uses of a state that lie close together, over which it stays in the host's memory.
 struct HostVisit {
-  Interval<OpIndex> room;  // from when it is read, or made, until it is written back
-  OpIndex first_use = 0;
-  OpIndex last_use = 0;
+  Interval<graph::OpIndex> room;  // from when it is read, or made, until it is written back
+  graph::OpIndex first_use = 0;
+  graph::OpIndex last_use = 0;
   bool is_read = false;     // from the file; else the first use makes it
   bool is_written = false;  // to the file; else nothing has changed, or the next visit makes it anew
 };
 
 struct StateOnFile {
-  TensorId tensor = 0;
+  graph::TensorId tensor = 0;
   std::vector<HostVisit> visits;
 };
 
 // The visits of a tensor that the host alone uses, ascending, each with the least room that it can do with.
-std::vector<HostVisit> host_visits(const std::vector<Use>& uses, bool persistent, OpIndex op_count);
+std::vector<HostVisit> host_visits(const std::vector<graph::Use>& uses, bool persistent, graph::OpIndex op_count);
 
 struct PlacedStates {
-  std::vector<TensorId> in_memory;  // all the time
+  std::vector<graph::TensorId> in_memory;  // all the time
   std::vector<StateOnFile> on_file;
 };
 
@@ -49,7 +49,8 @@ struct PlacedStates {
 // then, beside working room for a few updates, what is updated last, so that the step does not end with writing it.
 // `states`: ascending. `occupied`: what else is in that memory, by op, and what there is of it. kNoneFound names the op
 // whose states alone find no room.
-Result<PlacedStates> place_states(const Graph& graph, const Liveness& liveness, std::span<const TensorId> states,
-                                  ReservationTable occupied, const Link& file);
+Result<PlacedStates> place_states(const graph::Graph& graph, const graph::Liveness& liveness,
+                                  std::span<const graph::TensorId> states, ReservationTable occupied,
+                                  const memory::Link& file);
 
-}  // namespace sluice
+}  // namespace sluice::planners

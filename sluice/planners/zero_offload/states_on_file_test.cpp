@@ -8,7 +8,7 @@
 #include "sluice/base/random.hpp"
 #include "sluice/plan/rooms.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 using ::testing::ElementsAre;
@@ -18,24 +18,27 @@ constexpr Bytes kState = 64 * kKiB;
 
 // Before `updates` updates of one state each come `passes` ops that use none.
 struct Updates {
-  Graph graph;
-  std::vector<TensorId> states;
-  Liveness liveness;
-  Link file{.bandwidth = 1e9, .latency = 1e-6};
+  graph::Graph graph;
+  std::vector<graph::TensorId> states;
+  graph::Liveness liveness;
+  memory::Link file{.bandwidth = 1e9, .latency = 1e-6};
 
-  Updates(OpIndex passes, OpIndex updates) {
+  Updates(graph::OpIndex passes, graph::OpIndex updates) {
     graph.name = "updates";
     graph.layers = {"net"};
-    const TensorId x = graph.add_tensor({.name = "x", .shape = {1}, .role = Role::kInput, .bytes = 4});
-    for (OpIndex op = 0; op < passes; ++op) graph.add_op({.name = "pass", .kind = OpKind::kReorder, .inputs = {x}});
-    for (OpIndex op = 0; op < updates; ++op) {
+    const graph::TensorId x = graph.add_tensor({.name = "x", .shape = {1}, .role = graph::Role::kInput, .bytes = 4});
+    for (graph::OpIndex op = 0; op < passes; ++op)
+      graph.add_op({.name = "pass", .kind = graph::OpKind::kReorder, .inputs = {x}});
+    for (graph::OpIndex op = 0; op < updates; ++op) {
       const std::string name = "state" + std::to_string(op);
-      states.push_back(
-          graph.add_tensor({.name = name, .shape = {kState / 4}, .role = Role::kOptimizerState, .bytes = kState}));
-      graph.add_op(
-          {.name = name + ".update", .kind = OpKind::kReorder, .inputs = {states.back()}, .outputs = {states.back()}});
+      states.push_back(graph.add_tensor(
+          {.name = name, .shape = {kState / 4}, .role = graph::Role::kOptimizerState, .bytes = kState}));
+      graph.add_op({.name = name + ".update",
+                    .kind = graph::OpKind::kReorder,
+                    .inputs = {states.back()},
+                    .outputs = {states.back()}});
     }
-    liveness = analyze_liveness(graph);
+    liveness = graph::analyze_liveness(graph);
   }
 
   Result<PlacedStates> place(Bytes capacity) const {
@@ -43,12 +46,12 @@ struct Updates {
   }
 };
 
-OpIndex read_at(const StateOnFile& state) { return state.visits.front().room.begin; }
+graph::OpIndex read_at(const StateOnFile& state) { return state.visits.front().room.begin; }
 
 TEST(HostVisits, ReadUpdateAndWriteBack) {
   const auto visits = host_visits({{.op = 4, .reads = true, .writes = true}, {.op = 6, .reads = true}}, true, 20);
   ASSERT_EQ(visits.size(), 1u);
-  EXPECT_EQ(visits[0].room, (Interval<OpIndex>{4, 8})) << "until the write behind the last use";
+  EXPECT_EQ(visits[0].room, (Interval<graph::OpIndex>{4, 8})) << "until the write behind the last use";
   EXPECT_TRUE(visits[0].is_read);
   EXPECT_TRUE(visits[0].is_written);
 }
@@ -65,7 +68,7 @@ TEST(HostVisits, WriteNothingBackThatIsOnlyReadOrMadeAnew) {
 }
 
 TEST(HostVisits, OfASumGoToTheFileBetweenBatches) {
-  const std::vector<Use> uses{
+  const std::vector<graph::Use> uses{
       {.op = 10, .writes = true}, {.op = 40, .reads = true, .writes = true}, {.op = 42, .reads = true}};
   const auto visits = host_visits(uses, false, 60);
   ASSERT_EQ(visits.size(), 2u);
@@ -95,7 +98,7 @@ TEST(StatesOnFile, AreThoseUpdatedFirst) {
 
 TEST(StatesOnFile, AreNotThoseThatTheLinkTakesLongerToStart) {
   Updates updates(4, 6);
-  updates.graph.tensor(updates.states[0]).bytes = kBlockAlignment;
+  updates.graph.tensor(updates.states[0]).bytes = memory::kBlockAlignment;
   updates.file.latency = 2e-5;  // 20 kB
   const PlacedStates placed = updates.place(4 * kState).value();
   EXPECT_EQ(placed.in_memory.front(), updates.states[0]);
@@ -105,7 +108,7 @@ TEST(StatesOnFile, AreReadAsEarlyAsThereIsRoom) {
   const Updates updates(10, 6);
   const PlacedStates two = updates.place(2 * kState).value();
   ASSERT_EQ(two.on_file.size(), 6u);
-  std::vector<OpIndex> begins;
+  std::vector<graph::OpIndex> begins;
   std::ranges::transform(two.on_file, std::back_inserter(begins), read_at);
   std::ranges::sort(begins);
   EXPECT_THAT(begins, ElementsAre(0, 0, 12, 13, 14, 15))
@@ -130,9 +133,9 @@ TEST(StatesOnFile, KeepTheLimit) {
     const Result<PlacedStates> placed = updates.place(capacity);
     if (!placed.ok()) continue;
     ReservationTable used(updates.graph.op_count(), capacity);
-    const auto bytes = [&](TensorId id) { return stored_bytes(updates.graph.tensor(id)); };
-    for (const TensorId id : placed->in_memory) used.reserve({0, updates.graph.op_count()}, bytes(id));
-    std::vector<std::pair<OpIndex, OpIndex>> reads;  // by use
+    const auto bytes = [&](graph::TensorId id) { return plan::stored_bytes(updates.graph.tensor(id)); };
+    for (const graph::TensorId id : placed->in_memory) used.reserve({0, updates.graph.op_count()}, bytes(id));
+    std::vector<std::pair<graph::OpIndex, graph::OpIndex>> reads;  // by use
     for (const StateOnFile& state : placed->on_file) {
       const HostVisit& visit = state.visits.at(0);
       used.reserve(visit.room, bytes(state.tensor));
@@ -142,7 +145,7 @@ TEST(StatesOnFile, KeepTheLimit) {
     }
     EXPECT_TRUE(used.fits({0, updates.graph.op_count()}, 0));
     std::ranges::sort(reads);
-    EXPECT_TRUE(std::ranges::is_sorted(reads, {}, &std::pair<OpIndex, OpIndex>::second));
+    EXPECT_TRUE(std::ranges::is_sorted(reads, {}, &std::pair<graph::OpIndex, graph::OpIndex>::second));
     placed_on_file += placed->on_file.empty() ? 0 : 1;
   }
   EXPECT_GT(placed_on_file, 50);
@@ -157,4 +160,4 @@ TEST(StatesOnFile, SayWhichOpFindsNoRoom) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -9,49 +9,51 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/graph/op_traits.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 constexpr std::size_t index_of(StateNode node) { return static_cast<std::size_t>(node); }
 
 // By tensor: where a copy in another layout goes behind an update; itself where there is none.
-std::vector<TensorId> homes_of_updates(const Graph& graph) {
-  std::vector<TensorId> homes(graph.tensors().size());
+std::vector<graph::TensorId> homes_of_updates(const graph::Graph& graph) {
+  std::vector<graph::TensorId> homes(graph.tensors().size());
   std::iota(homes.begin(), homes.end(), 0);
-  for (const Op& op : graph.ops()) {
-    if (op.kind == OpKind::kReorder && op.phase == Phase::kUpdate) homes[as_index(op.inputs[0])] = op.outputs[0];
+  for (const graph::Op& op : graph.ops()) {
+    if (op.kind == graph::OpKind::kReorder && op.phase == graph::Phase::kUpdate)
+      homes[as_index(op.inputs[0])] = op.outputs[0];
   }
   return homes;
 }
 
 // What the op makes an update's gradient of is a gradient, too.
-void go_back_to_passes(const Op& op, std::vector<StateNode>& groups) {
+void go_back_to_passes(const graph::Op& op, std::vector<StateNode>& groups) {
   if (groups[as_index(op.outputs[0])] == StateNode::kGradients) groups[as_index(op.inputs[0])] = StateNode::kGradients;
 }
 
 // By tensor: the group it belongs to; kUpdate: none. Sums over batches are the optimizer's, as moments are.
-std::vector<StateNode> groups_of(const Graph& graph) {
+std::vector<StateNode> groups_of(const graph::Graph& graph) {
   std::vector<StateNode> groups(graph.tensors().size(), StateNode::kUpdate);
-  const std::vector<TensorId> homes = homes_of_updates(graph);
-  const auto counts = [&](const Op& op) { return is_update(op.kind) && has_master(op); };
+  const std::vector<graph::TensorId> homes = homes_of_updates(graph);
+  const auto counts = [&](const graph::Op& op) { return graph::is_update(op.kind) && has_master(op); };
   const bool mixed = std::ranges::any_of(graph.ops(), counts);
-  for (const Op& op : graph.ops()) {
-    if (!is_update(op.kind) || (mixed && !has_master(op))) continue;
-    const TensorId parameter = has_master(op) ? homes[as_index(op.outputs.back())] : op.inputs[0];
+  for (const graph::Op& op : graph.ops()) {
+    if (!graph::is_update(op.kind) || (mixed && !graph::has_master(op))) continue;
+    const graph::TensorId parameter = graph::has_master(op) ? homes[as_index(op.outputs.back())] : op.inputs[0];
     groups[as_index(op.inputs[0])] = StateNode::kMasters;
     groups[as_index(parameter)] = StateNode::kParameters;
     groups[as_index(op.inputs[1])] = StateNode::kGradients;
-    for (std::size_t i = 2; i < 2 + moments_of(op.kind); ++i) groups[as_index(op.inputs[i])] = StateNode::kMoments;
+    for (std::size_t i = 2; i < 2 + graph::moments_of(op.kind); ++i)
+      groups[as_index(op.inputs[i])] = StateNode::kMoments;
   }
-  for (const Op& op : graph.ops()) {
-    if (op.kind == OpKind::kDelayGradient) go_back_to_passes(op, groups);
+  for (const graph::Op& op : graph.ops()) {
+    if (op.kind == graph::OpKind::kDelayGradient) go_back_to_passes(op, groups);
   }
-  for (const Op& op : graph.ops()) {
-    if (op.kind == OpKind::kAccumulateGradient) go_back_to_passes(op, groups);
+  for (const graph::Op& op : graph.ops()) {
+    if (op.kind == graph::OpKind::kAccumulateGradient) go_back_to_passes(op, groups);
   }
-  for (const Op& op : graph.ops()) {
-    if (op.kind == OpKind::kAccumulateGradient) groups[as_index(op.outputs[0])] = StateNode::kMoments;
-    if (op.kind == OpKind::kAllGather && groups[as_index(op.inputs[0])] == StateNode::kParameters) {
+  for (const graph::Op& op : graph.ops()) {
+    if (op.kind == graph::OpKind::kAccumulateGradient) groups[as_index(op.outputs[0])] = StateNode::kMoments;
+    if (op.kind == graph::OpKind::kAllGather && groups[as_index(op.inputs[0])] == StateNode::kParameters) {
       groups[as_index(op.outputs[0])] = StateNode::kParameters;
     }
   }
@@ -59,11 +61,11 @@ std::vector<StateNode> groups_of(const Graph& graph) {
 }
 
 // By tensor: a gradient that takes the room of an earlier batch's.
-std::vector<bool> of_further_batches(const Graph& graph) {
+std::vector<bool> of_further_batches(const graph::Graph& graph) {
   std::vector<bool> further(graph.tensors().size(), false);
-  std::set<TensorId> in_place;  // sums that lie where the first batch's gradient did
-  for (const Op& op : graph.ops()) {
-    if (op.kind != OpKind::kAccumulateGradient) continue;
+  std::set<graph::TensorId> in_place;  // sums that lie where the first batch's gradient did
+  for (const graph::Op& op : graph.ops()) {
+    if (op.kind != graph::OpKind::kAccumulateGradient) continue;
     const bool first = op.inputs.size() == 1;
     if (first && op.inputs == op.outputs) in_place.insert(op.outputs[0]);  // then the second batch's counts
     if (!first && in_place.erase(op.outputs[0]) == 0) further[as_index(op.inputs[0])] = true;
@@ -72,7 +74,9 @@ std::vector<bool> of_further_batches(const Graph& graph) {
 }
 
 // Between a parameter and the part of it that a rank updates: nothing that one of the two nodes below sends the other.
-bool is_of_parts(const Op& op) { return op.kind == OpKind::kOwnPart || op.kind == OpKind::kAllGather; }
+bool is_of_parts(const graph::Op& op) {
+  return op.kind == graph::OpKind::kOwnPart || op.kind == graph::OpKind::kAllGather;
+}
 
 Bytes volume_of(const StateFlow& flow, const Assignment& assignment) {
   Bytes volume = 0;
@@ -108,30 +112,30 @@ std::string_view to_string(StateNode node) {
   return kNames.at(index_of(node));
 }
 
-StateFlow state_flow(const Graph& graph) {
+StateFlow state_flow(const graph::Graph& graph) {
   StateFlow flow;
   const std::vector<StateNode> groups = groups_of(graph);
   const std::vector<bool> further = of_further_batches(graph);
-  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
+  for (graph::TensorId id = 0; id < graph.tensor_count(); ++id) {
     const StateNode group = groups[as_index(id)];
-    const bool part_of_parameter = group == StateNode::kParameters && !is_persistent(graph.tensor(id).role);
+    const bool part_of_parameter = group == StateNode::kParameters && !graph::is_persistent(graph.tensor(id).role);
     if (group == StateNode::kUpdate || further[as_index(id)] || part_of_parameter) continue;
     flow.bytes[index_of(group)] += graph.tensor(id).bytes;
   }
   // A tensor crosses once for each batch, pass and direction, however many of its ops use it.
-  std::set<std::tuple<TensorId, int, Phase, bool>> flows;
+  std::set<std::tuple<graph::TensorId, int, graph::Phase, bool>> flows;
   int batch = 0;
-  for (const Op& op : graph.ops()) {
-    batch += op.kind == OpKind::kInput ? 1 : 0;
+  for (const graph::Op& op : graph.ops()) {
+    batch += op.kind == graph::OpKind::kInput ? 1 : 0;
     if (is_of_parts(op)) continue;
-    for (const TensorId id : op.inputs) flows.emplace(id, batch, op.phase, false);
-    for (const TensorId id : op.outputs) flows.emplace(id, batch, op.phase, true);
+    for (const graph::TensorId id : op.inputs) flows.emplace(id, batch, op.phase, false);
+    for (const graph::TensorId id : op.outputs) flows.emplace(id, batch, op.phase, true);
   }
   for (const auto& [id, in_batch, phase, written] : flows) {
     const StateNode group = groups[as_index(id)];
-    const bool summed_there = group == StateNode::kGradients && phase != Phase::kUpdate && !written;
+    const bool summed_there = group == StateNode::kGradients && phase != graph::Phase::kUpdate && !written;
     if (group == StateNode::kUpdate || summed_there) continue;
-    auto& to = phase == Phase::kUpdate ? flow.to_update : flow.to_passes;
+    auto& to = phase == graph::Phase::kUpdate ? flow.to_update : flow.to_passes;
     to[index_of(group)] += graph.tensor(id).bytes;
   }
   return flow;
@@ -152,4 +156,4 @@ std::vector<Assignment> offload_strategies(const StateFlow& flow) {
   return all;
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

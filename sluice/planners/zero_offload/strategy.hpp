@@ -23,7 +23,7 @@
 
 #include "sluice/graph/graph.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 // What an assignment gives to one of the two.
 enum class StateNode { kParameters, kGradients, kMasters, kMoments, kUpdate };
@@ -36,7 +36,7 @@ struct StateFlow {
   std::array<Bytes, kStateNodes> to_passes{};  // that flow between the node and the forward and backward passes
   std::array<Bytes, kStateNodes> to_update{};  // and between it and the update
 };
-StateFlow state_flow(const Graph& graph);
+StateFlow state_flow(const graph::Graph& graph);
 
 struct Assignment {
   std::array<bool, kStateNodes> on_host{};
@@ -50,4 +50,4 @@ struct Assignment {
 // the strategy.
 std::vector<Assignment> offload_strategies(const StateFlow& flow);
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -41,7 +41,7 @@
 #include "sluice/planners/zero_offload/strategy.hpp"
 #include "sluice/planners/zero_offload/updates_last.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 namespace {
 
 struct ZeroOffloadConfig {
@@ -65,15 +65,15 @@ const Settings& zero_offload_settings() {
 }
 
 // The nearest one that has links to and from the host's memory.
-std::optional<SlowTier> file_behind(const Machine& machine, TierId memory) {
-  for (TierId id = memory + 1; id < static_cast<TierId>(machine.tiers.size()); ++id) {
+std::optional<SlowTier> file_behind(const memory::Machine& machine, memory::TierId memory) {
+  for (memory::TierId id = memory + 1; id < static_cast<memory::TierId>(machine.tiers.size()); ++id) {
     const auto outward = machine.link_between(memory, id), inward = machine.link_between(id, memory);
     if (outward && inward) return SlowTier{.id = id, .outward = *outward, .inward = *inward};
   }
   return std::nullopt;
 }
 
-Result<Host> find_host(const Machine& machine) {
+Result<Host> find_host(const memory::Machine& machine) {
   SLUICE_ASSIGN(const std::vector<SlowTier> slow, find_slow_tiers("zero-offload", machine));
   for (ProcessorId id = 1; id < static_cast<ProcessorId>(machine.processor_count()); ++id) {
     for (const SlowTier& tier : slow) {
@@ -86,61 +86,63 @@ Result<Host> find_host(const Machine& machine) {
 }
 
 // By tensor: a parameter in the layout in which ranks part it.
-std::vector<bool> parted_copies(const Graph& graph) {
+std::vector<bool> parted_copies(const graph::Graph& graph) {
   std::vector<bool> copies(graph.tensors().size(), false);
-  for (const Op& op : graph.ops()) {
-    if (op.kind == OpKind::kOwnPart) copies[as_index(op.inputs[0])] = true;
-    if (op.kind == OpKind::kAllGather) copies[as_index(op.outputs[0])] = true;
+  for (const graph::Op& op : graph.ops()) {
+    if (op.kind == graph::OpKind::kOwnPart) copies[as_index(op.inputs[0])] = true;
+    if (op.kind == graph::OpKind::kAllGather) copies[as_index(op.outputs[0])] = true;
   }
   return copies;
 }
 
 // The optimizer's ops, but those between a parameter on the device and the part of it that a rank updates.
-bool is_of_host(const Op& op, const std::vector<bool>& parted) {
+bool is_of_host(const graph::Op& op, const std::vector<bool>& parted) {
   const bool copies =
-      op.kind == OpKind::kReorder && (parted[as_index(op.inputs[0])] || parted[as_index(op.outputs[0])]);
-  return op.phase == Phase::kUpdate && op.kind != OpKind::kOwnPart && op.kind != OpKind::kAllGather && !copies;
+      op.kind == graph::OpKind::kReorder && (parted[as_index(op.inputs[0])] || parted[as_index(op.outputs[0])]);
+  return op.phase == graph::Phase::kUpdate && op.kind != graph::OpKind::kOwnPart &&
+         op.kind != graph::OpKind::kAllGather && !copies;
 }
 
 // Where the passes' processor need not wait for other ranks: one named so.
-ProcessorId network_of(const Machine& machine) {
-  const auto found = std::ranges::find(machine.processors, "network", &Processor::name);
+ProcessorId network_of(const memory::Machine& machine) {
+  const auto found = std::ranges::find(machine.processors, "network", &memory::Processor::name);
   return found == machine.processors.end() ? 0 : static_cast<ProcessorId>(found - machine.processors.begin());
 }
 
-std::vector<OpIndex> own_order(OpIndex op_count) {
-  std::vector<OpIndex> order(as_index(op_count));
+std::vector<graph::OpIndex> own_order(graph::OpIndex op_count) {
+  std::vector<graph::OpIndex> order(as_index(op_count));
   std::iota(order.begin(), order.end(), 0);
   return order;
 }
 
 // By tensor: what the device updates, beside the host's `share` of the parameters, and their gradients and states.
-std::vector<bool> updated_on_device(const Graph& graph, double share) {
+std::vector<bool> updated_on_device(const graph::Graph& graph, double share) {
   std::vector<bool> stays(graph.tensors().size(), false);
   double all = 0, seen = 0;
-  const auto elements = [&](const Op& op) {
-    return static_cast<double>(element_count(graph.tensor(op.inputs[0]).shape));
+  const auto elements = [&](const graph::Op& op) {
+    return static_cast<double>(graph::element_count(graph.tensor(op.inputs[0]).shape));
   };
-  for (const Op& op : graph.ops()) all += is_update(op.kind) ? elements(op) : 0;
-  for (const Op& op : graph.ops()) {
-    if (!is_update(op.kind)) continue;
+  for (const graph::Op& op : graph.ops()) all += graph::is_update(op.kind) ? elements(op) : 0;
+  for (const graph::Op& op : graph.ops()) {
+    if (!graph::is_update(op.kind)) continue;
     seen += elements(op);
     if (seen <= share * all) continue;
     for (const auto* operands : {&op.inputs, &op.outputs}) {
-      for (const TensorId id : *operands) stays[as_index(id)] = true;
+      for (const graph::TensorId id : *operands) stays[as_index(id)] = true;
     }
   }
   return stays;
 }
 
-bool touches(const Op& op, const std::vector<bool>& tensors) {
-  const auto marked = [&](TensorId id) { return tensors[as_index(id)]; };
+bool touches(const graph::Op& op, const std::vector<bool>& tensors) {
+  const auto marked = [&](graph::TensorId id) { return tensors[as_index(id)]; };
   return std::ranges::any_of(op.inputs, marked) || std::ranges::any_of(op.outputs, marked);
 }
 
 // Of an op whose operands lie as another backend's kernels want them.
-Status check_kernels(const Graph& graph, const Machine& machine, const std::vector<OpChoice>& choices) {
-  for (OpIndex op = 0; op < graph.op_count(); ++op) {
+Status check_kernels(const graph::Graph& graph, const memory::Machine& machine,
+                     const std::vector<graph::OpChoice>& choices) {
+  for (graph::OpIndex op = 0; op < graph.op_count(); ++op) {
     const ProcessorId chosen = choices[as_index(op)].processor;
     if (std::ranges::find(graph.op(op).no_kernel_on, chosen) == graph.op(op).no_kernel_on.end()) continue;
     return Error{ErrorCode::kUnsupported, fmt::format("zero-offload: processor '{}' has no kernel for {}",
@@ -150,9 +152,10 @@ Status check_kernels(const Graph& graph, const Machine& machine, const std::vect
 }
 
 // What all updates read would have to be on both sides at once.
-Status check_share(const Graph& graph, double share) {
-  const bool together = std::ranges::any_of(
-      graph.ops(), [](const Op& op) { return is_update(op.kind) && (is_clipped(op) || op.attributes.delayed); });
+Status check_share(const graph::Graph& graph, double share) {
+  const bool together = std::ranges::any_of(graph.ops(), [](const graph::Op& op) {
+    return graph::is_update(op.kind) && (graph::is_clipped(op) || op.attributes.delayed);
+  });
   if (share >= 1 || !together) return {};
   return Error{
       ErrorCode::kUnsupported,
@@ -160,12 +163,13 @@ Status check_share(const Graph& graph, double share) {
       "one factor or flag"};
 }
 
-std::vector<OpChoice> choices_with(const Graph& graph, ProcessorId host, ProcessorId network, double share) {
+std::vector<graph::OpChoice> choices_with(const graph::Graph& graph, ProcessorId host, ProcessorId network,
+                                          double share) {
   const std::vector<bool> parted = parted_copies(graph), stays = updated_on_device(graph, share);
-  std::vector<OpChoice> choices;
-  for (const Op& op : graph.ops()) {
+  std::vector<graph::OpChoice> choices;
+  for (const graph::Op& op : graph.ops()) {
     const bool of_host = is_of_host(op, parted) && !touches(op, stays);
-    choices.push_back({0, of_host ? host : is_collective(op) ? network : op.processor});
+    choices.push_back({0, of_host ? host : graph::is_collective(op) ? network : op.processor});
   }
   return choices;
 }
@@ -182,10 +186,10 @@ std::string describe(const Assignment& assignment) {
 }
 
 // "30.5 MiB of the optimizer's states, in 12 tensors".
-std::string describe_filed(const Graph& graph, const Host& host, const Plan& plan) {
+std::string describe_filed(const graph::Graph& graph, const Host& host, const plan::Plan& plan) {
   Bytes bytes = 0;
   int tensors = 0;
-  for (const Residency& each : plan.residencies) {
+  for (const plan::Residency& each : plan.residencies) {
     if (each.tier != host.file->id) continue;
     bytes += graph.tensor(each.tensor).bytes;
     ++tensors;
@@ -194,19 +198,21 @@ std::string describe_filed(const Graph& graph, const Host& host, const Plan& pla
 }
 
 // What of the host and of the link each parameter takes.
-void describe_costs(const Graph& graph, const Host& host, Plan& plan) {
+void describe_costs(const graph::Graph& graph, const Host& host, plan::Plan& plan) {
   double parameters = 0, moved = 0, filed = 0;
-  for (const Op& op : graph.ops()) {
-    if (is_update(op.kind)) parameters += static_cast<double>(element_count(graph.tensor(op.inputs[0]).shape));
+  for (const graph::Op& op : graph.ops()) {
+    if (graph::is_update(op.kind))
+      parameters += static_cast<double>(graph::element_count(graph.tensor(op.inputs[0]).shape));
   }
-  for (const Migration& each : plan.migrations) {
-    const bool by_device = std::ranges::any_of(
-        std::array{each.from, each.to}, [&](ResidencyIndex side) { return plan.residencies[side].tier == kFastTier; });
+  for (const plan::Migration& each : plan.migrations) {
+    const bool by_device = std::ranges::any_of(std::array{each.from, each.to}, [&](plan::ResidencyIndex side) {
+      return plan.residencies[side].tier == memory::kFastTier;
+    });
     (by_device ? moved : filed) += static_cast<double>(graph.tensor(each.tensor).bytes);
   }
   Bytes held = 0;
-  for (const Residency& each : plan.residencies) {
-    if (each.tier == host.tier.id) held = std::max(held, each.offset + stored_bytes(graph.tensor(each.tensor)));
+  for (const plan::Residency& each : plan.residencies) {
+    if (each.tier == host.tier.id) held = std::max(held, each.offset + plan::stored_bytes(graph.tensor(each.tensor)));
   }
   const auto per_parameter = [&](double bytes) { return fmt::format("{:.2f}", bytes / std::max(1.0, parameters)); };
   plan.planner_config.emplace_back("host_bytes_per_parameter", per_parameter(static_cast<double>(held)));
@@ -216,21 +222,22 @@ void describe_costs(const Graph& graph, const Host& host, Plan& plan) {
   plan.planner_config.emplace_back("file_bytes_per_parameter", per_parameter(filed));
 }
 
-Result<Plan> plan_zero_offload(const PlanRequest& request) {
+Result<plan::Plan> plan_zero_offload(const PlanRequest& request) {
   SLUICE_ASSIGN(const Host host, find_host(request.machine));
-  const Graph& graph = request.graph;
+  const graph::Graph& graph = request.graph;
   const auto config = config_of<ZeroOffloadConfig>(request);
   const double segment = config.checkpoints;
   const double share = config.share / 100;
   SLUICE_RETURN_IF_ERROR(check_share(graph, share));
   PlanRequest asked = request;
-  SLUICE_ASSIGN(std::vector<OpIndex> order, segment > 0 ? schedule_with_checkpoints(graph, segment, "zero-offload")
-                                                        : Result<std::vector<OpIndex>>(own_order(graph.op_count())));
-  asked.schedule = updates_may_run_last(graph) ? updates_last(graph, std::move(order)) : std::move(order);
+  SLUICE_ASSIGN(std::vector<graph::OpIndex> order,
+                segment > 0 ? schedule_with_checkpoints(graph, segment, "zero-offload")
+                            : Result<std::vector<graph::OpIndex>>(own_order(graph.op_count())));
+  asked.schedule = graph::updates_may_run_last(graph) ? updates_last(graph, std::move(order)) : std::move(order);
   asked.choices = choices_with(graph, host.processor, network_of(request.machine), share);
   SLUICE_RETURN_IF_ERROR(check_kernels(graph, request.machine, asked.choices));
   const RescheduledRequest step(asked);
-  SLUICE_ASSIGN(Plan plan, plan_offloaded_step(step.request(), host));
+  SLUICE_ASSIGN(plan::Plan plan, plan_offloaded_step(step.request(), host));
   describe_costs(step.request().graph, host, plan);
   plan = step.for_given_graph(std::move(plan));
   int row = 0;
@@ -257,4 +264,4 @@ PlannerEntry zero_offload_planner() {
           .gives_ops_to_processors = true};
 }
 
-}  // namespace sluice
+}  // namespace sluice::planners

@@ -3,8 +3,8 @@
 
 #include "sluice/planners/planner.hpp"
 
-namespace sluice {
+namespace sluice::planners {
 
 PlannerEntry zero_offload_planner();
 
-}  // namespace sluice
+}  // namespace sluice::planners

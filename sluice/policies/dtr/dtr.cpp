@@ -11,7 +11,7 @@
 #include "sluice/policies/dtr/evicted_classes.hpp"
 #include "sluice/policies/dtr/value_places.hpp"
 
-namespace sluice {
+namespace sluice::policies {
 namespace {
 
 class RunningStep {
@@ -27,12 +27,12 @@ class RunningStep {
         costs_(step.values.size(), 0),
         last_used_(step.values.size(), 0) {
     for (ValueId id = 0; id < static_cast<ValueId>(step.values.size()); ++id) {
-      if (value(id).maker == kBeforeTheStep) places_.put(id, *persistent[as_index(value(id).tensor)]);
+      if (value(id).maker == graph::kBeforeTheStep) places_.put(id, *persistent[as_index(value(id).tensor)]);
     }
   }
 
   Result<DtrStep> run() {
-    for (op_ = 0; op_ < static_cast<OpIndex>(step_.first.size()); ++op_) {
+    for (op_ = 0; op_ < static_cast<graph::OpIndex>(step_.first.size()); ++op_) {
       SLUICE_RETURN_IF_ERROR(run_op(step_.first[as_index(op_)], Form::kFirst));
       let_go();
     }
@@ -249,7 +249,7 @@ class RunningStep {
   std::vector<Seconds> last_used_;  // by value, on the clock
   std::vector<ValueId> empty_;      // rooms of the next op's outputs, which hold nothing yet
   Seconds clock_ = 0;
-  OpIndex op_ = 0;  // of the step, that runs or waits
+  graph::OpIndex op_ = 0;  // of the step, that runs or waits
   DtrStep done_;
 };
 
@@ -259,13 +259,13 @@ std::vector<std::pair<std::string, double>> figures_of(const DtrStep& step) {
   return {{"evictions", static_cast<double>(step.evictions)}, {"ops made again", static_cast<double>(step.runs_again)}};
 }
 
-Result<Dtr> Dtr::create(const Graph& step, Bytes budget) {
-  Dtr dtr(find_step_values(step), align_down(budget, BestFitHeap::kUnit));
+Result<Dtr> Dtr::create(const graph::Graph& step, Bytes budget) {
+  Dtr dtr(find_step_values(step), align_down(budget, memory::BestFitHeap::kUnit));
   dtr.offsets_.resize(dtr.kernels().graph.tensors().size());
-  for (TensorId tensor = 0; tensor < step.tensor_count(); ++tensor) {
-    if (!is_persistent(step.tensor(tensor).role)) continue;
+  for (graph::TensorId tensor = 0; tensor < step.tensor_count(); ++tensor) {
+    if (!graph::is_persistent(step.tensor(tensor).role)) continue;
     dtr.offsets_[as_index(tensor)] = dtr.persistent_bytes_;
-    dtr.persistent_bytes_ += align_up(step.tensor(tensor).bytes, BestFitHeap::kUnit);
+    dtr.persistent_bytes_ += align_up(step.tensor(tensor).bytes, memory::BestFitHeap::kUnit);
   }
   if (dtr.persistent_bytes_ < dtr.budget_) return dtr;
   return Error{ErrorCode::kInfeasible,
@@ -277,7 +277,7 @@ Result<Dtr> Dtr::create(const Graph& step, Bytes budget) {
 
 Result<DtrStep> Dtr::run_step(DtrDriver& driver) {
   const auto is_result = [&](const StepValue& value) {
-    return !value.persistent && value.last_use == static_cast<OpIndex>(values_.first.size());
+    return !value.persistent && value.last_use == static_cast<graph::OpIndex>(values_.first.size());
   };
   for (const StepValue& value : values_.values) {
     if (is_result(value)) offsets_[as_index(value.tensor)].reset();
@@ -291,4 +291,4 @@ Result<DtrStep> Dtr::run_step(DtrDriver& driver) {
   return done;
 }
 
-}  // namespace sluice
+}  // namespace sluice::policies

@@ -33,7 +33,7 @@
 #include "sluice/base/result.hpp"
 #include "sluice/policies/dtr/step_values.hpp"
 
-namespace sluice {
+namespace sluice::policies {
 
 inline constexpr std::string_view kDtrName = "dtr";
 inline constexpr std::string_view kDtrSummary =
@@ -49,7 +49,7 @@ class DtrDriver {
 
   // Runs the op in this slot of Dtr::kernels() on operands at these bytes of the arena, in its order, and returns how long
   // it took.
-  virtual Result<Seconds> run(OpIndex slot, std::span<const Bytes> operands) = 0;
+  virtual Result<Seconds> run(graph::OpIndex slot, std::span<const Bytes> operands) = 0;
 
   // Copies a value to another place, which may overlap the one where it is, and returns how long it took.
   virtual Seconds move(Bytes from, Bytes to, Bytes bytes) = 0;
@@ -75,16 +75,16 @@ std::vector<std::pair<std::string, double>> figures_of(const DtrStep& step);
 class Dtr {
  public:
   // kInfeasible where not even parameters and what is like them fit.
-  static Result<Dtr> create(const Graph& step, Bytes budget);
+  static Result<Dtr> create(const graph::Graph& step, Bytes budget);
 
   Result<DtrStep> run_step(DtrDriver& driver);
 
   const StepValues& values() const { return values_; }
-  const Rescheduled& kernels() const { return values_.kernels; }
+  const graph::Rescheduled& kernels() const { return values_.kernels; }
   Bytes budget() const { return budget_; }
 
   // Where a persistent tensor lies, always, or an output after a step. Nothing for others, and for outputs before.
-  std::optional<Bytes> offset_of(TensorId tensor) const { return offsets_.at(static_cast<std::size_t>(tensor)); }
+  std::optional<Bytes> offset_of(graph::TensorId tensor) const { return offsets_.at(static_cast<std::size_t>(tensor)); }
 
  private:
   Dtr(StepValues values, Bytes budget) : values_(std::move(values)), budget_(budget) {}
@@ -95,4 +95,4 @@ class Dtr {
   std::vector<std::optional<Bytes>> offsets_;  // by tensor
 };
 
-}  // namespace sluice
+}  // namespace sluice::policies

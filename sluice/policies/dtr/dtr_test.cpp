@@ -13,7 +13,7 @@
 #include "sluice/testing/random/seeded_random.hpp"
 #include "sluice/testing/tiny_step.hpp"
 
-namespace sluice {
+namespace sluice::policies {
 namespace {
 
 using testing::CheckedArena;
@@ -29,30 +29,30 @@ class DrawnGraph {
   DrawnGraph() {
     graph_.name = "drawn";
     graph_.layers = {"all"};
-    add("w", Role::kParameter);
+    add("w", graph::Role::kParameter);
   }
   DrawnGraph& op(const std::vector<std::string>& reads, const std::string& writes, Bytes slots = 1) {
-    std::vector<TensorId> inputs;
+    std::vector<graph::TensorId> inputs;
     for (const std::string& name : reads) inputs.push_back(ids_.at(name));
-    if (!ids_.contains(writes)) add(writes, writes == "loss" ? Role::kOutput : Role::kActivation, slots);
+    if (!ids_.contains(writes)) add(writes, writes == "loss" ? graph::Role::kOutput : graph::Role::kActivation, slots);
     testing::add_tiny_op(graph_, writes.c_str(), inputs, {ids_.at(writes)});
-    Op& added = graph_.op(graph_.op_count() - 1);
+    graph::Op& added = graph_.op(graph_.op_count() - 1);
     added.attributes.alpha = static_cast<float>(graph_.op_count());  // no two make the same
     return *this;
   }
-  const Graph& graph() const { return graph_; }
-  TensorId id(const std::string& name) const { return ids_.at(name); }
+  const graph::Graph& graph() const { return graph_; }
+  graph::TensorId id(const std::string& name) const { return ids_.at(name); }
 
  private:
-  void add(const std::string& name, Role role, Bytes slots = 1) {
+  void add(const std::string& name, graph::Role role, Bytes slots = 1) {
     ids_[name] = testing::add_tiny_tensor(graph_, name.c_str(), role, slots * kSlot);
   }
 
-  Graph graph_;
-  std::map<std::string, TensorId> ids_;
+  graph::Graph graph_;
+  std::map<std::string, graph::TensorId> ids_;
 };
 
-std::vector<std::string> events_of(const Graph& graph, Bytes slots, const std::vector<Seconds>& costs) {
+std::vector<std::string> events_of(const graph::Graph& graph, Bytes slots, const std::vector<Seconds>& costs) {
   Dtr dtr = Dtr::create(graph, slots * kSlot).value();
   CheckedArena arena(dtr, costs);
   const Result<DtrStep> done = dtr.run_step(arena);
@@ -161,12 +161,12 @@ struct Totals {
 
 // In budgets from what everything takes down to what does not do. The arena checks every read.
 void run_in_every_budget(std::uint64_t seed, Totals& totals) {
-  const Graph graph = testing::random_graph(seed);
+  const graph::Graph graph = testing::random_graph(seed);
   testing::SeededRandom random(seed);
   std::vector<Seconds> costs(graph.ops().size());
   for (Seconds& cost : costs) cost = random.between(1, 9);
   Bytes everything = 0;
-  for (const Tensor& tensor : graph.tensors()) everything += align_up(tensor.bytes, kSlot);
+  for (const graph::Tensor& tensor : graph.tensors()) everything += align_up(tensor.bytes, kSlot);
   for (int percent = 100; percent > 0; percent -= 4) {
     SCOPED_TRACE(fmt::format("seed {}, {} %", seed, percent));
     Result<Dtr> dtr = Dtr::create(graph, everything * percent / 100);
@@ -187,7 +187,7 @@ void run_in_every_budget(std::uint64_t seed, Totals& totals) {
       const auto& values = dtr->values().values;
       for (ValueId id = 0; id < static_cast<ValueId>(values.size()); ++id) {
         const StepValue& value = values[as_index(id)];
-        if (value.last_use < static_cast<OpIndex>(dtr->values().first.size())) continue;
+        if (value.last_use < static_cast<graph::OpIndex>(dtr->values().first.size())) continue;
         EXPECT_TRUE(arena.holds(*dtr->offset_of(value.tensor), id)) << "the end of the step";
       }
     }
@@ -204,4 +204,4 @@ TEST(Dtr, EveryOpOfRandomStepsReadsItsValuesWithinTheBudget) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::policies

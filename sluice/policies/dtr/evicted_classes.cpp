@@ -4,7 +4,7 @@
 
 #include "sluice/base/check.hpp"
 
-namespace sluice {
+namespace sluice::policies {
 
 void EvictedClasses::add(ValueId value, Seconds cost, std::span<const std::span<const ValueId>> touching) {
   SLUICE_CHECK(!holds(value), "a value is evicted once before it is made again");
@@ -63,4 +63,4 @@ void EvictedClasses::join(Node a, Node b) {
   members_[position(a)] += members_[position(b)];
 }
 
-}  // namespace sluice
+}  // namespace sluice::policies

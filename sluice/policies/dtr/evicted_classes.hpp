@@ -14,7 +14,7 @@
 
 #include "sluice/policies/dtr/step_values.hpp"
 
-namespace sluice {
+namespace sluice::policies {
 
 class EvictedClasses {
  public:
@@ -47,4 +47,4 @@ class EvictedClasses {
   std::vector<Node> roots_;            // of the running cost_around()
 };
 
-}  // namespace sluice
+}  // namespace sluice::policies

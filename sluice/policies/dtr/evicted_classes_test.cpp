@@ -9,7 +9,7 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/testing/random/seeded_random.hpp"
 
-namespace sluice {
+namespace sluice::policies {
 namespace {
 
 // Values and who is made of whom; which are evicted, and what each costs.
@@ -117,4 +117,4 @@ TEST(EvictedClasses, WhatIsMadeAgainLeavesItsClassWhole) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::policies

@@ -7,22 +7,22 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/graph/op_traits.hpp"
 
-namespace sluice {
+namespace sluice::policies {
 namespace {
 
 constexpr ValueId kNoValue = -1;
-constexpr OpIndex kNever = std::numeric_limits<OpIndex>::min();
-constexpr OpIndex kForGood = std::numeric_limits<OpIndex>::max();
+constexpr graph::OpIndex kNever = std::numeric_limits<graph::OpIndex>::min();
+constexpr graph::OpIndex kForGood = std::numeric_limits<graph::OpIndex>::max();
 
 class ValueFinder {
  public:
   // `graph`: what the ops `kept` make of the given one.
-  ValueFinder(const Graph& given, const Graph& graph, const std::vector<OpIndex>& kept)
+  ValueFinder(const graph::Graph& given, const graph::Graph& graph, const std::vector<graph::OpIndex>& kept)
       : given_(given), graph_(graph), kept_(kept), now_(graph.tensors().size(), kNoValue) {}
 
   StepValues find() && {
     add_persistent();
-    for (OpIndex op = 0; op < graph_.op_count(); ++op) add_runs(op);
+    for (graph::OpIndex op = 0; op < graph_.op_count(); ++op) add_runs(op);
     keep_results();
     find_evictable();
     find_needs();
@@ -34,62 +34,63 @@ class ValueFinder {
  private:
   StepValue& value(ValueId id) { return found_.values[as_index(id)]; }
 
-  ValueId add_value(TensorId tensor, OpIndex maker) {
-    const Tensor& description = graph_.tensor(tensor);
+  ValueId add_value(graph::TensorId tensor, graph::OpIndex maker) {
+    const graph::Tensor& description = graph_.tensor(tensor);
     found_.values.push_back({.tensor = tensor,
                              .maker = maker,
                              .bytes = description.bytes,
                              .last_use = maker,
-                             .persistent = is_persistent(description.role)});
+                             .persistent = graph::is_persistent(description.role)});
     overwritten_.push_back(kForGood);
     return now_[as_index(tensor)] = static_cast<ValueId>(found_.values.size()) - 1;
   }
 
   void add_persistent() {
-    for (TensorId tensor = 0; tensor < graph_.tensor_count(); ++tensor) {
-      if (is_persistent(graph_.tensor(tensor).role)) add_value(tensor, kBeforeTheStep);
+    for (graph::TensorId tensor = 0; tensor < graph_.tensor_count(); ++tensor) {
+      if (graph::is_persistent(graph_.tensor(tensor).role)) add_value(tensor, graph::kBeforeTheStep);
     }
   }
 
-  void add_runs(OpIndex index) {
-    const Op& op = graph_.op(index);
+  void add_runs(graph::OpIndex index) {
+    const graph::Op& op = graph_.op(index);
     OpRun first{.slot = index, .inputs = {}, .outputs = {}};
-    for (const TensorId id : op.inputs) {
+    for (const graph::TensorId id : op.inputs) {
       const ValueId read = now_[as_index(id)];
       SLUICE_CHECK(read != kNoValue, op.name + " reads what an op before it has made");
       value(read).last_use = index;
       first.inputs.push_back(read);
     }
-    for (const TensorId id : op.outputs) {
+    for (const graph::TensorId id : op.outputs) {
       const ValueId before = now_[as_index(id)];
       const bool in_place = std::ranges::find(op.inputs, id) != op.inputs.end();
       if (before != kNoValue && (in_place || value(before).persistent)) overwritten_[as_index(before)] = index;
       first.outputs.push_back(add_value(id, index));
     }
-    found_.again.push_back(may_repeat(op.kind) ? run_again(op, first) : OpRun{});
+    found_.again.push_back(graph::may_repeat(op.kind) ? run_again(op, first) : OpRun{});
     found_.first.push_back(std::move(first));
   }
 
   // What the repeated form names among its inputs is an operand of the first run, as input or as its output.
-  static OpRun run_again(const Op& op, const OpRun& first) {
-    const Op form = repeated_form(op);
-    const auto of = [](const std::vector<TensorId>& tensors, const std::vector<ValueId>& values, TensorId id) {
+  static OpRun run_again(const graph::Op& op, const OpRun& first) {
+    const graph::Op form = graph::repeated_form(op);
+    const auto of = [](const std::vector<graph::TensorId>& tensors, const std::vector<ValueId>& values,
+                       graph::TensorId id) {
       const auto at = std::ranges::find(tensors, id);
       return at == tensors.end() ? kNoValue : values[as_index(at - tensors.begin())];
     };
     OpRun again;
-    for (const TensorId id : form.inputs) {
+    for (const graph::TensorId id : form.inputs) {
       const ValueId read = of(op.inputs, first.inputs, id);
       again.inputs.push_back(read == kNoValue ? of(op.outputs, first.outputs, id) : read);
     }
-    for (const TensorId id : form.outputs) again.outputs.push_back(of(op.outputs, first.outputs, id));
+    for (const graph::TensorId id : form.outputs) again.outputs.push_back(of(op.outputs, first.outputs, id));
     return again;
   }
 
   void keep_results() {
     for (const ValueId id : now_) {
       if (id == kNoValue) continue;
-      const bool result = value(id).persistent || graph_.tensor(value(id).tensor).role == Role::kOutput;
+      const bool result = value(id).persistent || graph_.tensor(value(id).tensor).role == graph::Role::kOutput;
       if (result) value(id).last_use = graph_.op_count();
     }
   }
@@ -99,25 +100,26 @@ class ValueFinder {
   void find_evictable() {
     at_hand_until_.assign(found_.values.size(), kNever);
     for (ValueId id = 0; id < static_cast<ValueId>(found_.values.size()); ++id) {
-      const OpIndex until = makeable_until(id);
+      const graph::OpIndex until = makeable_until(id);
       StepValue& each = value(id);
       each.evictable = until >= each.last_use;
-      const OpIndex held = until == kNever ? kForGood : each.last_use;
+      const graph::OpIndex held = until == kNever ? kForGood : each.last_use;
       at_hand_until_[as_index(id)] = each.evictable ? until : std::min(held, overwritten(id));
     }
   }
 
-  OpIndex overwritten(ValueId id) const { return overwritten_[as_index(id)]; }
+  graph::OpIndex overwritten(ValueId id) const { return overwritten_[as_index(id)]; }
 
   // The last op for which it can be made again.
-  OpIndex makeable_until(ValueId id) {
+  graph::OpIndex makeable_until(ValueId id) {
     const StepValue& each = value(id);
-    const Role role = graph_.tensor(each.tensor).role;
-    if (each.maker < 0 || each.persistent || role == Role::kOutput || role == Role::kWorkspace) return kNever;
+    const graph::Role role = graph_.tensor(each.tensor).role;
+    if (each.maker < 0 || each.persistent || role == graph::Role::kOutput || role == graph::Role::kWorkspace)
+      return kNever;
     const OpRun& again = found_.again[as_index(each.maker)];
     if (std::ranges::find(again.outputs, id) == again.outputs.end()) return kNever;
     if (overwrites(again) && !overwrites(again, id)) return kNever;
-    OpIndex until = kForGood;
+    graph::OpIndex until = kForGood;
     for (const ValueId read : again.inputs) {
       const bool own = value(read).maker == each.maker;  // statistics, which the op itself has made
       until = std::min(until, own ? overwritten(read) : at_hand_until_[as_index(read)]);
@@ -142,7 +144,7 @@ class ValueFinder {
       if (value(id).evictable) need_what_makes(id);
     }
     for (ValueId id = 0; id < static_cast<ValueId>(found_.values.size()); ++id) {
-      const OpIndex until = value(id).needed_until;
+      const graph::OpIndex until = value(id).needed_until;
       if (until >= 0 && until < graph_.op_count()) found_.last_needed[as_index(until)].push_back(id);
     }
   }
@@ -167,33 +169,33 @@ class ValueFinder {
   }
 
   void add_kernels() {
-    std::vector<OpIndex> schedule = kept_;
-    for (OpIndex op = 0; op < graph_.op_count(); ++op) {
+    std::vector<graph::OpIndex> schedule = kept_;
+    for (graph::OpIndex op = 0; op < graph_.op_count(); ++op) {
       OpRun& again = found_.again[as_index(op)];
       if (again.outputs.empty()) continue;
-      again.slot = static_cast<OpIndex>(schedule.size());
+      again.slot = static_cast<graph::OpIndex>(schedule.size());
       schedule.push_back(kept_[as_index(op)]);
     }
-    found_.kernels = reschedule(given_, schedule).value();
+    found_.kernels = graph::reschedule(given_, schedule).value();
   }
 
-  const Graph& given_;
-  const Graph& graph_;
-  const std::vector<OpIndex>& kept_;
-  std::vector<ValueId> now_;            // by tensor: what it holds
-  std::vector<OpIndex> overwritten_;    // by value: the op that writes something else in its place
-  std::vector<OpIndex> at_hand_until_;  // by value: the last op for which it is there or can be made again
+  const graph::Graph& given_;
+  const graph::Graph& graph_;
+  const std::vector<graph::OpIndex>& kept_;
+  std::vector<ValueId> now_;                   // by tensor: what it holds
+  std::vector<graph::OpIndex> overwritten_;    // by value: the op that writes something else in its place
+  std::vector<graph::OpIndex> at_hand_until_;  // by value: the last op for which it is there or can be made again
   StepValues found_;
 };
 
 }  // namespace
 
-StepValues find_step_values(const Graph& graph) {
-  std::vector<OpIndex> kept(graph.ops().size());
+StepValues find_step_values(const graph::Graph& graph) {
+  std::vector<graph::OpIndex> kept(graph.ops().size());
   std::iota(kept.begin(), kept.end(), 0);
-  for (const Repetition& each : repetitions(graph)) std::erase(kept, each.op);
-  const Rescheduled step = reschedule(graph, kept).value();
+  for (const graph::Repetition& each : graph::repetitions(graph)) std::erase(kept, each.op);
+  const graph::Rescheduled step = graph::reschedule(graph, kept).value();
   return ValueFinder(graph, step.graph, kept).find();
 }
 
-}  // namespace sluice
+}  // namespace sluice::policies

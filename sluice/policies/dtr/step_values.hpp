@@ -26,30 +26,31 @@
 #include "sluice/graph/reschedule.hpp"
 #include "sluice/graph/value_numbers.hpp"
 
-namespace sluice {
+namespace sluice::policies {
 
 using ValueId = std::int32_t;
 
 struct StepValue {
-  TensorId tensor = 0;
-  OpIndex maker = kBeforeTheStep;
+  graph::TensorId tensor = 0;
+  graph::OpIndex maker = graph::kBeforeTheStep;
   Bytes bytes = 0;
-  OpIndex last_use = 0;      // the op that reads it last, else its maker; op_count: it is there when the step has ended
-  OpIndex needed_until = 0;  // the same, with the ops for which something else is made of it again
-  bool persistent = false;   // it lies in its tensor's own place
+  graph::OpIndex last_use =
+      0;  // the op that reads it last, else its maker; op_count: it is there when the step has ended
+  graph::OpIndex needed_until = 0;  // the same, with the ops for which something else is made of it again
+  bool persistent = false;          // it lies in its tensor's own place
   bool evictable = false;
 };
 
 // One way to run an op. Operands are in the kernel's order; workspaces are values, too, that nobody reads.
 struct OpRun {
-  OpIndex slot = 0;  // of StepValues::kernels
+  graph::OpIndex slot = 0;  // of StepValues::kernels
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
 };
 
 struct StepValues {
   // Of the given graph. Slot k runs op k; those behind the ops run them again.
-  Rescheduled kernels;
+  graph::Rescheduled kernels;
   std::vector<StepValue> values;
   std::vector<OpRun> first;                       // by op
   std::vector<OpRun> again;                       // by op; without outputs where it never runs again
@@ -57,9 +58,9 @@ struct StepValues {
   std::vector<std::vector<ValueId>> makes;        // the same edges from the other end
   std::vector<std::vector<ValueId>> last_needed;  // by op: values with that needed_until
 
-  bool is_first(OpIndex slot) const { return static_cast<std::size_t>(slot) < first.size(); }
+  bool is_first(graph::OpIndex slot) const { return static_cast<std::size_t>(slot) < first.size(); }
 };
 
-StepValues find_step_values(const Graph& graph);
+StepValues find_step_values(const graph::Graph& graph);
 
-}  // namespace sluice
+}  // namespace sluice::policies

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace sluice {
+namespace sluice::policies {
 
 ValuePlaces::ValuePlaces(const std::vector<StepValue>& values, Interval<Bytes> room)
     : values_(values), room_(room), offset_(values.size()), locks_(values.size(), 0), place_in_list_(values.size(), 0) {
@@ -10,7 +10,7 @@ ValuePlaces::ValuePlaces(const std::vector<StepValue>& values, Interval<Bytes> r
 }
 
 Bytes ValuePlaces::size(ValueId value) const {
-  return align_up(std::max<Bytes>(1, values_[position(value)].bytes), BestFitHeap::kUnit);
+  return align_up(std::max<Bytes>(1, values_[position(value)].bytes), memory::BestFitHeap::kUnit);
 }
 
 std::optional<Bytes> ValuePlaces::allocate(ValueId value) {
@@ -59,8 +59,8 @@ void ValuePlaces::move_together(const std::function<void(ValueId, Bytes, Bytes)>
     offset_[position(value)] = end;
     end += size(value);
   }
-  heap_ = BestFitHeap();
+  heap_ = memory::BestFitHeap();
   if (end < room_.end) heap_.free(end, room_.end - end);
 }
 
-}  // namespace sluice
+}  // namespace sluice::policies

@@ -11,7 +11,7 @@
 #include "sluice/memory/space/best_fit_heap.hpp"
 #include "sluice/policies/dtr/step_values.hpp"
 
-namespace sluice {
+namespace sluice::policies {
 
 class ValuePlaces {
  public:
@@ -55,7 +55,7 @@ class ValuePlaces {
 
   const std::vector<StepValue>& values_;
   Interval<Bytes> room_;
-  BestFitHeap heap_;
+  memory::BestFitHeap heap_;
   Bytes used_ = 0;
   Bytes most_used_ = 0;
   std::vector<std::optional<Bytes>> offset_;  // by value
@@ -64,4 +64,4 @@ class ValuePlaces {
   std::vector<std::size_t> place_in_list_;  // by value: in evictable_
 };
 
-}  // namespace sluice
+}  // namespace sluice::policies

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-namespace sluice {
+namespace sluice::report {
 
 // For a <style> element; holds no "</style".
 std::string_view page_style();
@@ -15,4 +15,4 @@ std::string_view page_scripts();
 // Empty, or what was missing when the program was built: a sentence without its dot.
 std::string_view why_no_charts();
 
-}  // namespace sluice
+}  // namespace sluice::report

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sluice {
+namespace sluice::report {
 namespace {
 
 using ::testing::HasSubstr;
@@ -27,4 +27,4 @@ TEST(PageAssets, TheLibrarysLicenceGoesWithIt) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::report

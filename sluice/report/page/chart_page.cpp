@@ -7,7 +7,7 @@
 #include "sluice/report/page/page_frame.hpp"
 #include "sluice/report/page/section_parts.hpp"
 
-namespace sluice {
+namespace sluice::report {
 
 std::string chart_page(const ChartPage& page) {
   const nlohmann::json document = stamped_document(page.command, page.document);
@@ -19,4 +19,4 @@ std::string chart_page(const ChartPage& page) {
                      "<main>\n" + numbers + "</main>\n", document);
 }
 
-}  // namespace sluice
+}  // namespace sluice::report

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace sluice {
+namespace sluice::report {
 
 struct ChartPage {
   std::string_view command;  // "sweep": which charts are drawn
@@ -17,4 +17,4 @@ struct ChartPage {
 
 std::string chart_page(const ChartPage& page);
 
-}  // namespace sluice
+}  // namespace sluice::report

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "sluice/experiment/machine_json.hpp"
 #include "sluice/experiment/step_prediction.hpp"
 #include "sluice/experiment/sweep.hpp"
+#include "sluice/memory/machine_json.hpp"
 #include "sluice/memory/processors.hpp"
 #include "sluice/planners/bound/any_order_bound.hpp"
 #include "sluice/planners/bound/certified_bound.hpp"
@@ -24,7 +24,7 @@
 #include "sluice/train/planning_advice.hpp"
 #include "sluice/train/policy_run.hpp"
 
-namespace sluice {
+namespace sluice::report {
 namespace {
 
 using nlohmann::json;
@@ -34,8 +34,8 @@ constexpr Bytes kMore = kGiB;  // what the report asks about
 
 class ReportCollector {
  public:
-  ReportCollector(const Workload& workload, const Machine& machine, const Profile& profile,
-                  const AccessProfile* accesses, const ReportRequest& request, const ReportProgress& progress,
+  ReportCollector(const train::Workload& workload, const memory::Machine& machine, const profile::Profile& profile,
+                  const profile::AccessProfile* accesses, const ReportRequest& request, const ReportProgress& progress,
                   const std::function<bool()>& stop)
       : workload_(workload),
         machine_(machine),
@@ -46,7 +46,7 @@ class ReportCollector {
         stop_(stop),
         sweep_(workload, machine, profile, accesses) {
     const auto planners = static_cast<std::int64_t>(request.planners.size());
-    const auto curves = planners - std::ranges::count(request.planners, kBaselinePlanner);
+    const auto curves = planners - std::ranges::count(request.planners, planners::kBaselinePlanner);
     total_ = 2 + (request.run ? 1 : planners) + curves * static_cast<std::int64_t>(request.shares.size());
   }
 
@@ -62,20 +62,21 @@ class ReportCollector {
   }
 
  private:
-  const Graph& graph() const { return workload_.graph(); }
+  const graph::Graph& graph() const { return workload_.graph(); }
 
   void begin(const std::string& what) { progress_(what, done_++, total_); }
 
   Status add_plan() {
     SLUICE_ASSIGN(plan_, plan_of(request_.planner));
     if (stop_()) return Error{ErrorCode::kInterrupted, "interrupted before there was a plan to report on"};
-    certify(graph(), profile_, machine_, plan_, kBoundSeconds);
-    certify_any_order(graph(), profile_, machine_, plan_, kBoundSeconds);
-    SLUICE_ASSIGN(const Program program, lower_plan(graph(), machine_, plan_));
-    SLUICE_ASSIGN(const StepPrediction prediction, predict_step(graph(), machine_, profile_, plan_, program));
-    baseline_ = predicted_baseline_seconds(workload_, machine_, profile_);
+    planners::certify(graph(), profile_, machine_, plan_, planners::kBoundSeconds);
+    planners::certify_any_order(graph(), profile_, machine_, plan_, planners::kBoundSeconds);
+    SLUICE_ASSIGN(const program::Program program, program::lower_plan(graph(), machine_, plan_));
+    SLUICE_ASSIGN(const experiment::StepPrediction prediction,
+                  experiment::predict_step(graph(), machine_, profile_, plan_, program));
+    baseline_ = train::predicted_baseline_seconds(workload_, machine_, profile_);
     document_["plan"] = plan_summary_json(graph(), machine_, plan_, baseline_);
-    const auto worth = worth_by_prices(graph(), profile_, machine_, plan_);
+    const auto worth = planners::worth_by_prices(graph(), profile_, machine_, plan_);
     if (worth) document_["plan"]["worth"] = worth_json(graph(), plan_, *worth);
     document_["step"] = prediction_json(prediction);
     document_["step"]["fast_only_ms"] = baseline_ * 1e3;
@@ -91,7 +92,7 @@ class ReportCollector {
     document_["title"] = describe_graph(graph());
     document_["emulated"] = emulation_note(machine_);
     document_["run"] = run_record(machine_);
-    document_["machine"] = machine_to_json(machine_);
+    document_["machine"] = memory::machine_to_json(machine_);
     document_["how_measured"] = request_.how_measured;
     document_["commands"] = json::array();
     for (const ReportCommand& each : request_.commands) {
@@ -104,13 +105,14 @@ class ReportCollector {
       predict_planners();
       return {};
     }
-    ComparisonOptions options = request_.comparison;
+    experiment::ComparisonOptions options = request_.comparison;
     options.planners = request_.planners;
     options.fast = request_.fast;
     const auto show = [&](std::string_view what, std::int64_t round, std::int64_t rounds) {
       progress_(fmt::format("running planners: {} {}/{}", what, round, rounds), done_, total_);
     };
-    const Result<ComparisonResult> result = compare_planners(workload_, machine_, profile_, options, show, stop_);
+    const Result<experiment::ComparisonResult> result =
+        experiment::compare_planners(workload_, machine_, profile_, options, show, stop_);
     ++done_;
     if (!result.ok()) return not_run(result.error());
     document_["comparison"] = comparison_json({graph(), machine_, request_.fast_text}, *result);
@@ -141,13 +143,14 @@ class ReportCollector {
 
   Result<json> predicted_row(const std::string& planner) {
     const bool same = planner == request_.planner;
-    Plan plan = plan_;
+    plan::Plan plan = plan_;
     if (!same) {
       SLUICE_ASSIGN(plan, plan_of(planner));
-      if (!plan.policy) certify(graph(), profile_, machine_, plan, kBoundSeconds);
+      if (!plan.policy) planners::certify(graph(), profile_, machine_, plan, planners::kBoundSeconds);
     }
-    SLUICE_ASSIGN(const Program program, lower_plan(graph(), machine_, plan));
-    SLUICE_ASSIGN(const StepPrediction prediction, predict_step(graph(), machine_, profile_, plan, program));
+    SLUICE_ASSIGN(const program::Program program, program::lower_plan(graph(), machine_, plan));
+    SLUICE_ASSIGN(const experiment::StepPrediction prediction,
+                  experiment::predict_step(graph(), machine_, profile_, plan, program));
     const MovedBytes moved = moved_in(prediction);
     const Seconds stall =
         prediction.policy ? prediction.policy->steady().stall_seconds : prediction.timeline.stall_seconds;
@@ -159,41 +162,42 @@ class ReportCollector {
                 {"lower_bound_ms", plan.lower_bound_seconds * 1e3},
                 {"bytes_in", moved.in},
                 {"bytes_out", moved.out},
-                {"fast_budget_bytes", usable_fast_bytes(plan)},
-                {"fast_arena_bytes", fast_arena_bytes(plan)},
-                {"predicted_parts_ms", prediction.parts ? breakdown_json(*prediction.parts) : json()}};
+                {"fast_budget_bytes", train::usable_fast_bytes(plan)},
+                {"fast_arena_bytes", train::fast_arena_bytes(plan)},
+                {"predicted_parts_ms", prediction.parts ? sim::breakdown_json(*prediction.parts) : json()}};
   }
 
   // To and from the fast tier, as `sluice compare` counts them; of a policy in balance.
   struct MovedBytes {
     Bytes in = 0, out = 0;
   };
-  MovedBytes moved_in(const StepPrediction& prediction) const {
+  MovedBytes moved_in(const experiment::StepPrediction& prediction) const {
     if (prediction.policy) {
-      const PolicyStep step = prediction.policy->steady();
+      const sim::PolicyStep step = prediction.policy->steady();
       return {step.bytes_in(), step.bytes_out()};
     }
     MovedBytes moved;
     for (std::size_t link = 0; link < machine_.links.size(); ++link) {
-      const Link& each = machine_.links[link];
-      if (joins_slow_tiers(each)) continue;
-      (each.to == kFastTier ? moved.in : moved.out) += prediction.timeline.link_bytes[link];
+      const memory::Link& each = machine_.links[link];
+      if (memory::joins_slow_tiers(each)) continue;
+      (each.to == memory::kFastTier ? moved.in : moved.out) += prediction.timeline.link_bytes[link];
     }
     return moved;
   }
 
-  Result<Plan> plan_of(const std::string& planner) {
-    const auto watch = std::make_shared<const PlanningWatch>(PlanningWatch{.stop = stop_});
-    Result<Plan> plan = plan_workload(workload_, machine_, profile_, planner, request_.fast, accesses_, watch);
+  Result<plan::Plan> plan_of(const std::string& planner) {
+    const auto watch = std::make_shared<const planners::PlanningWatch>(planners::PlanningWatch{.stop = stop_});
+    Result<plan::Plan> plan =
+        train::plan_workload(workload_, machine_, profile_, planner, request_.fast, accesses_, watch);
     if (plan.ok()) return plan;
     return advised(workload_, machine_, profile_, planner, request_.fast, accesses_, plan.error());
   }
 
   void add_curve() {
-    SweptModel swept = sweep_.begin(graph().name);
+    experiment::SweptModel swept = sweep_.begin(graph().name);
     for (const double share : request_.shares) {
       for (const std::string& planner : request_.planners) {
-        if (planner == kBaselinePlanner) continue;  // it needs everything
+        if (planner == planners::kBaselinePlanner) continue;  // it needs everything
         begin(fmt::format("step time with {:.0f} % of the memory, {}", 100 * share, planner));
         if (stop_()) break;
         const auto budget = static_cast<Bytes>(share * static_cast<double>(swept.whole));
@@ -206,14 +210,14 @@ class ReportCollector {
   // What the next size of memory chip or card would buy.
   void add_more_memory() {
     begin(fmt::format("what {} more would buy", format_bytes(kMore)));
-    const Bytes budget = plan_.budgets.at(kFastTier);
+    const Bytes budget = plan_.budgets.at(memory::kFastTier);
     const Bytes everything = sweep_.begin(graph().name).whole;
     json more{{"from_bytes", budget}, {"more_bytes", kMore}, {"to_bytes", std::min(budget + kMore, everything)}};
     if (stop_()) return;
-    Machine larger = machine_;
-    larger.tiers[kFastTier].capacity += kMore;
-    const SweepPoint point = BudgetSweep(workload_, larger, profile_, accesses_)
-                                 .predict(request_.planner, std::min(budget + kMore, everything));
+    memory::Machine larger = machine_;
+    larger.tiers[memory::kFastTier].capacity += kMore;
+    const experiment::SweepPoint point = experiment::BudgetSweep(workload_, larger, profile_, accesses_)
+                                             .predict(request_.planner, std::min(budget + kMore, everything));
     more["now_ms"] = plan_.predicted_step_seconds * 1e3;
     if (point.feasible()) {
       const double then = std::min(point.step_seconds, plan_.predicted_step_seconds) * 1e3;
@@ -225,15 +229,15 @@ class ReportCollector {
     document_["more_memory"] = more;
   }
 
-  const Workload& workload_;
-  const Machine& machine_;
-  const Profile& profile_;
-  const AccessProfile* accesses_;
+  const train::Workload& workload_;
+  const memory::Machine& machine_;
+  const profile::Profile& profile_;
+  const profile::AccessProfile* accesses_;
   const ReportRequest& request_;
   const ReportProgress& progress_;
   const std::function<bool()>& stop_;
-  BudgetSweep sweep_;
-  Plan plan_;
+  experiment::BudgetSweep sweep_;
+  plan::Plan plan_;
   Seconds baseline_ = 0;
   std::int64_t done_ = 0, total_ = 0;
   json document_;
@@ -241,10 +245,11 @@ class ReportCollector {
 
 }  // namespace
 
-Result<json> collect_report(const Workload& workload, const Machine& machine, const Profile& profile,
-                            const AccessProfile* accesses, const ReportRequest& request, const ReportProgress& progress,
+Result<json> collect_report(const train::Workload& workload, const memory::Machine& machine,
+                            const profile::Profile& profile, const profile::AccessProfile* accesses,
+                            const ReportRequest& request, const ReportProgress& progress,
                             const std::function<bool()>& stop) {
   return ReportCollector(workload, machine, profile, accesses, request, progress, stop).collect();
 }
 
-}  // namespace sluice
+}  // namespace sluice::report

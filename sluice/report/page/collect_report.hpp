@@ -14,7 +14,7 @@
 #include "sluice/experiment/comparison.hpp"
 #include "sluice/train/planning.hpp"
 
-namespace sluice {
+namespace sluice::report {
 
 struct ReportCommand {
   std::string what;     // "Train under this plan"
@@ -24,11 +24,11 @@ struct ReportCommand {
 struct ReportRequest {
   std::string planner;                // whose plan is shown
   std::vector<std::string> planners;  // beside it, of planners and policies
-  FastBudget fast;
+  train::FastBudget fast;
   std::string fast_text;       // as the user wrote it
   std::vector<double> shares;  // of everything: budgets of the curve, ascending
   bool run = false;            // the planners, as `sluice compare` does, by `comparison`
-  ComparisonOptions comparison;
+  experiment::ComparisonOptions comparison;
   std::string how_measured;  // sentences: how op times and links are known
   std::vector<ReportCommand> commands;
 };
@@ -39,8 +39,9 @@ using ReportProgress = std::function<void(std::string_view what, std::int64_t do
 // `stop` ends it early: where the plan is made, the rest is left out and "complete" is false; before that it is
 // kInterrupted. A planner that cannot do with a budget has the reason in its place; errors are those of the main plan
 // and of measuring.
-Result<nlohmann::json> collect_report(const Workload& workload, const Machine& machine, const Profile& profile,
-                                      const AccessProfile* accesses, const ReportRequest& request,
-                                      const ReportProgress& progress, const std::function<bool()>& stop);
+Result<nlohmann::json> collect_report(const train::Workload& workload, const memory::Machine& machine,
+                                      const profile::Profile& profile, const profile::AccessProfile* accesses,
+                                      const ReportRequest& request, const ReportProgress& progress,
+                                      const std::function<bool()>& stop);
 
-}  // namespace sluice
+}  // namespace sluice::report

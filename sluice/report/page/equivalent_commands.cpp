@@ -8,7 +8,7 @@
 
 #include "sluice/base/shell_word.hpp"
 
-namespace sluice {
+namespace sluice::report {
 namespace {
 
 std::string joined(std::span<const std::string> words) {
@@ -53,4 +53,4 @@ std::vector<ReportCommand> equivalent_commands(std::span<const std::string> argu
           {"Run the planners beside each other", with("compare", {"--planners", planners})}};
 }
 
-}  // namespace sluice
+}  // namespace sluice::report

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sluice {
+namespace sluice::report {
 namespace {
 
 TEST(EquivalentCommands, LeaveOutWhatOnlyAReportKnows) {
@@ -24,4 +24,4 @@ TEST(EquivalentCommands, QuoteForAShell) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::report

@@ -5,7 +5,7 @@
 #include "sluice/base/markup.hpp"
 #include "sluice/base/units.hpp"
 
-namespace sluice {
+namespace sluice::report {
 
 using nlohmann::json;
 
@@ -71,4 +71,4 @@ std::string ShownNumbers::text(const std::string& pointer) const {
   return value.is_string() ? escape_markup(value.get<std::string>()) : "";
 }
 
-}  // namespace sluice
+}  // namespace sluice::report

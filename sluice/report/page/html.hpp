@@ -11,7 +11,7 @@
 
 #include "sluice/report/text_table.hpp"
 
-namespace sluice {
+namespace sluice::report {
 
 class HtmlTable {
  public:
@@ -53,4 +53,4 @@ class ShownNumbers {
   const nlohmann::json& document_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::report

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sluice {
+namespace sluice::report {
 namespace {
 
 using nlohmann::json;
@@ -21,4 +21,4 @@ TEST(ShownNumbers, SayWhereTheyComeFrom) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::report

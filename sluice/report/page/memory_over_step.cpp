@@ -6,7 +6,7 @@
 #include "sluice/plan/plan_graph.hpp"
 #include "sluice/report/step/held_by_role.hpp"
 
-namespace sluice {
+namespace sluice::report {
 namespace {
 
 using nlohmann::json;
@@ -33,18 +33,18 @@ void add_lines(const std::vector<BytesByRole>& held, std::span<const double> slo
     if (std::ranges::none_of(held, holds)) continue;
     json line = json::array();
     for (const std::size_t slot : changes) line.push_back(held[slot][role]);
-    object["roles"].push_back(to_string(static_cast<Role>(role)));
+    object["roles"].push_back(to_string(static_cast<graph::Role>(role)));
     object["bytes"].push_back(std::move(line));
   }
 }
 
 }  // namespace
 
-json memory_over_step_json(const Graph& graph, const Machine& machine, const Plan& plan,
+json memory_over_step_json(const graph::Graph& graph, const memory::Machine& machine, const plan::Plan& plan,
                            std::span<const double> slots) {
-  const PlanGraph step(graph, plan);
+  const plan::PlanGraph step(graph, plan);
   json tiers = json::array();
-  for (TierId tier = 0; tier < static_cast<TierId>(plan.arena_bytes.size()); ++tier) {
+  for (memory::TierId tier = 0; tier < static_cast<memory::TierId>(plan.arena_bytes.size()); ++tier) {
     const std::vector<BytesByRole> held = held_by_role(tier, step.graph(), plan);
     const auto fullest = std::ranges::max_element(held, {}, sum_of_roles);
     if (fullest == held.end() || sum_of_roles(*fullest) == 0) continue;
@@ -57,11 +57,11 @@ json memory_over_step_json(const Graph& graph, const Machine& machine, const Pla
                  {{"bytes", sum_of_roles(*fullest)},
                   {"moment", moment_of(held, slot)},
                   {"ms", slots[slot]},
-                  {"op", step.graph().op(static_cast<OpIndex>(slot)).name}}}};
+                  {"op", step.graph().op(static_cast<graph::OpIndex>(slot)).name}}}};
     add_lines(held, slots, object);
     tiers.push_back(std::move(object));
   }
   return tiers;
 }
 
-}  // namespace sluice
+}  // namespace sluice::report

@@ -5,7 +5,7 @@
 #include "sluice/base/markup.hpp"
 #include "sluice/report/page/assets.hpp"
 
-namespace sluice {
+namespace sluice::report {
 namespace {
 
 // Nothing in a script element may look like markup.
@@ -46,4 +46,4 @@ std::string framed_page(const std::string& title, const std::string& notices, co
   return html + "</body>\n</html>\n";
 }
 
-}  // namespace sluice
+}  // namespace sluice::report

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-namespace sluice {
+namespace sluice::report {
 
 // `title` is text; `notices` and `body` are HTML. Where the build has no charting library the page says so.
 std::string framed_page(const std::string& title, const std::string& notices, const std::string& body,
@@ -13,4 +13,4 @@ std::string framed_page(const std::string& title, const std::string& notices, co
 
 std::string page_notice(const std::string& html);
 
-}  // namespace sluice
+}  // namespace sluice::report

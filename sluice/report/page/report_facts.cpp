@@ -7,7 +7,7 @@
 #include "sluice/report/page/report_sections.hpp"
 #include "sluice/report/page/section_parts.hpp"
 
-namespace sluice {
+namespace sluice::report {
 namespace {
 
 using nlohmann::json;
@@ -118,4 +118,4 @@ std::string commands_section(const ShownNumbers& numbers) {
   return page_section("commands", "Commands", table.html());
 }
 
-}  // namespace sluice
+}  // namespace sluice::report

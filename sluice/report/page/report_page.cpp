@@ -5,7 +5,7 @@
 #include "sluice/report/page/page_frame.hpp"
 #include "sluice/report/page/report_sections.hpp"
 
-namespace sluice {
+namespace sluice::report {
 namespace {
 
 std::string notices(const ShownNumbers& numbers) {
@@ -48,4 +48,4 @@ std::string report_page(const nlohmann::json& document) {
   return framed_page(document.value("title", ""), notices(numbers), body + "</main>\n", document);
 }
 
-}  // namespace sluice
+}  // namespace sluice::report

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-namespace sluice {
+namespace sluice::report {
 
 std::string report_page(const nlohmann::json& document);
 
-}  // namespace sluice
+}  // namespace sluice::report

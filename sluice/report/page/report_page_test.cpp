@@ -14,7 +14,7 @@
 #include "sluice/report/page/html.hpp"
 #include "sluice/train/workload.hpp"
 
-namespace sluice {
+namespace sluice::report {
 namespace {
 
 using nlohmann::json;
@@ -33,10 +33,10 @@ std::string tables_of(const std::string& page) { return page.substr(0, page.find
 class ReportPageTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    const Workload workload =
-        build_workload({.model = "resnet20", .shape = {.batch = 2, .image_size = 16}, .threads = 1}).value();
-    Machine machine = make_machine({.threads = 1, .slow = {{"pcie3", kGiB}}}).value();
-    Profile profile;
+    const train::Workload workload =
+        train::build_workload({.model = "resnet20", .shape = {.batch = 2, .image_size = 16}, .threads = 1}).value();
+    memory::Machine machine = memory::make_machine({.threads = 1, .slow = {{"pcie3", kGiB}}}).value();
+    profile::Profile profile;
     profile.op_seconds.assign(workload.graph().ops().size(), 1e-4);
     ReportRequest request{.planner = "joint",
                           .planners = {"fast-only", "on-demand", "joint"},
@@ -119,4 +119,4 @@ TEST(ChartPage, SaysWhatWasPrintedWhatIsEmulatedAndWhatIsMissing) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::report

@@ -6,7 +6,7 @@
 
 #include "sluice/report/page/section_parts.hpp"
 
-namespace sluice {
+namespace sluice::report {
 namespace {
 
 using nlohmann::json;
@@ -190,4 +190,4 @@ std::string more_memory_section(const ShownNumbers& numbers) {
   return page_section("more", "What one more GiB would buy" + note_of_emulation(numbers), caption(html));
 }
 
-}  // namespace sluice
+}  // namespace sluice::report

@@ -5,7 +5,7 @@
 
 #include "sluice/report/page/html.hpp"
 
-namespace sluice {
+namespace sluice::report {
 
 std::string summary_section(const ShownNumbers& numbers);
 std::string memory_section(const ShownNumbers& numbers);
@@ -18,4 +18,4 @@ std::string tensors_section(const ShownNumbers& numbers);
 std::string machine_section(const ShownNumbers& numbers);
 std::string commands_section(const ShownNumbers& numbers);
 
-}  // namespace sluice
+}  // namespace sluice::report

@@ -4,7 +4,7 @@
 
 #include "sluice/base/markup.hpp"
 
-namespace sluice {
+namespace sluice::report {
 
 std::string page_section(std::string_view id, std::string_view title, const std::string& content) {
   return fmt::format(
@@ -33,4 +33,4 @@ std::string note_of_emulation(const ShownNumbers& numbers) {
   return note.empty() ? note : fmt::format(" ({})", note);
 }
 
-}  // namespace sluice
+}  // namespace sluice::report

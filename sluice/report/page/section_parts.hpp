@@ -6,7 +6,7 @@
 
 #include "sluice/report/page/html.hpp"
 
-namespace sluice {
+namespace sluice::report {
 
 std::string page_section(std::string_view id, std::string_view title, const std::string& content);
 std::string caption(const std::string& html);
@@ -21,4 +21,4 @@ std::string entry(std::string_view list, std::size_t index);  // "/comparison/re
 // " (slow memory emulated)"; empty where nothing is.
 std::string note_of_emulation(const ShownNumbers& numbers);
 
-}  // namespace sluice
+}  // namespace sluice::report

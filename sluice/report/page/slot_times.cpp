@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-namespace sluice {
+namespace sluice::report {
 
-std::vector<double> slot_times_ms(const StepTimes& times) {
+std::vector<double> slot_times_ms(const program::StepTimes& times) {
   std::vector<double> slots(times.ops.size() + 1, 0.0);
   for (std::size_t slot = 1; slot < times.ops.size(); ++slot) {
     slots[slot] = std::max(slots[slot - 1], times.ops[slot - 1].end * 1e3);
@@ -13,4 +13,4 @@ std::vector<double> slot_times_ms(const StepTimes& times) {
   return slots;
 }
 
-}  // namespace sluice
+}  // namespace sluice::report

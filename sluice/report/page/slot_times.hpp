@@ -7,10 +7,10 @@
 #include "sluice/graph/op.hpp"
 #include "sluice/program/step_times.hpp"
 
-namespace sluice {
+namespace sluice::report {
 
 // Entry k: when the last of the ops before slot k is done, 0 for the first; one more at the end, which is the step's.
 // Room for an interval that begins or ends at slot k changes hands then. Never falls.
-std::vector<double> slot_times_ms(const StepTimes& times);
+std::vector<double> slot_times_ms(const program::StepTimes& times);
 
-}  // namespace sluice
+}  // namespace sluice::report

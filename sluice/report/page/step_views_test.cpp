@@ -14,7 +14,7 @@
 #include "sluice/testing/random/random_schedule.hpp"
 #include "sluice/testing/tiny_step.hpp"
 
-namespace sluice {
+namespace sluice::report {
 namespace {
 
 using nlohmann::json;
@@ -22,20 +22,20 @@ using ::testing::HasSubstr;
 
 struct ViewedStep : testing::TinyStep {
   ViewedStep() : testing::TinyStep(testing::tiny_step()) {
-    program = lower_plan(graph, machine, plan).value();
-    const Profile profile = testing::tiny_profile();
-    const PlanCosts costs(graph, profile, machine, plan);
-    times = simulate(program, costs.costs());
+    program = program::lower_plan(graph, machine, plan).value();
+    const profile::Profile profile = testing::tiny_profile();
+    const sim::PlanCosts costs(graph, profile, machine, plan);
+    times = sim::simulate(program, costs.costs());
     slots = slot_times_ms(times);
   }
 
-  Program program;
-  StepTimes times;
+  program::Program program;
+  program::StepTimes times;
   std::vector<double> slots;
 };
 
 TEST(SlotTimes, NeverFallAndEndWithTheStep) {
-  StepTimes times;
+  program::StepTimes times;
   times.ops = {{0, 0.004}, {0, 0.001}, {0.004, 0.005}};  // the second on another processor
   times.step_seconds = 0.006;
   EXPECT_EQ(slot_times_ms(times), (std::vector<double>{0, 4, 4, 6}));
@@ -60,7 +60,7 @@ TEST(MemoryOverStep, IsWhatResidenciesReserve) {
 
 TEST(TimelineBars, AreTheSpansOfOpsStallsAndTransfers) {
   ViewedStep step;
-  step.plan.migrations[0].cause = Cause::kRoomForOthers;
+  step.plan.migrations[0].cause = plan::Cause::kRoomForOthers;
   const json timeline = timeline_json(step.graph, step.machine, step.plan, step.program, step.times);
   const json& bars = timeline["bars"];
   EXPECT_DOUBLE_EQ(timeline["step_ms"].get<double>(), step.times.step_seconds * 1e3);
@@ -101,14 +101,15 @@ TEST(TensorLives, CountCopiesWithTheTensorTheyAreMadeAgainOf) {
   std::size_t again = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE(seed);
-    const Graph graph = testing::random_graph(seed);
-    const Machine machine = testing::random_machine(seed);
-    const std::vector<OpIndex> schedule = testing::random_schedule(graph, seed);
-    const Rescheduled step = reschedule(graph, schedule).value();
-    Plan plan = testing::random_plan(seed, step.graph, machine);
+    const graph::Graph graph = testing::random_graph(seed);
+    const memory::Machine machine = testing::random_machine(seed);
+    const std::vector<graph::OpIndex> schedule = testing::random_schedule(graph, seed);
+    const graph::Rescheduled step = graph::reschedule(graph, schedule).value();
+    plan::Plan plan = testing::random_plan(seed, step.graph, machine);
     plan.schedule = schedule;
-    StepTimes times;
-    for (OpIndex slot = 0; slot < step.graph.op_count(); ++slot) times.ops.push_back({slot * 1e-3, (slot + 1) * 1e-3});
+    program::StepTimes times;
+    for (graph::OpIndex slot = 0; slot < step.graph.op_count(); ++slot)
+      times.ops.push_back({slot * 1e-3, (slot + 1) * 1e-3});
     times.step_seconds = static_cast<double>(step.graph.op_count()) * 1e-3;
     const json lives = tensor_lives_json(graph, machine, plan, slot_times_ms(times));
     ASSERT_EQ(lives.size(), graph.tensors().size());
@@ -123,4 +124,4 @@ TEST(TensorLives, CountCopiesWithTheTensorTheyAreMadeAgainOf) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::report

@@ -9,13 +9,13 @@
 #include "sluice/graph/liveness.hpp"
 #include "sluice/plan/plan_graph.hpp"
 
-namespace sluice {
+namespace sluice::report {
 namespace {
 
 using nlohmann::json;
 
 struct Chapter {
-  OpIndex slot = 0;
+  graph::OpIndex slot = 0;
   std::string text;
 };
 
@@ -23,27 +23,28 @@ struct Chapter {
 struct Life {
   json places = json::array();
   std::vector<Chapter> chapters;
-  std::vector<TierId> tiers;  // where it ever is
+  std::vector<memory::TierId> tiers;  // where it ever is
 };
 
 class Lives {
  public:
-  Lives(const Graph& graph, const Machine& machine, const Plan& plan, std::span<const double> slots)
+  Lives(const graph::Graph& graph, const memory::Machine& machine, const plan::Plan& plan,
+        std::span<const double> slots)
       : given_(graph),
         machine_(machine),
         plan_(plan),
         step_(graph, plan),
         slots_(slots),
         lives_(graph.tensors().size()) {
-    for (const Residency& each : plan.residencies) add_place(each);
-    for (const Migration& each : plan.migrations) add_migration(each);
+    for (const plan::Residency& each : plan.residencies) add_place(each);
+    for (const plan::Migration& each : plan.migrations) add_migration(each);
     add_repetitions();
   }
 
   json document() {
     json all = json::array();
-    for (TensorId id = 0; id < given_.tensor_count(); ++id) {
-      const Tensor& tensor = given_.tensor(id);
+    for (graph::TensorId id = 0; id < given_.tensor_count(); ++id) {
+      const graph::Tensor& tensor = given_.tensor(id);
       Life& life = lives_[as_index(id)];
       all.push_back({{"name", tensor.name},
                      {"role", to_string(tensor.role)},
@@ -56,24 +57,24 @@ class Lives {
   }
 
  private:
-  const Graph& graph() const { return step_.graph(); }
-  Life& life_of(TensorId id) {
+  const graph::Graph& graph() const { return step_.graph(); }
+  Life& life_of(graph::TensorId id) {
     return lives_[as_index(step_.rescheduled() == nullptr ? id : step_.rescheduled()->tensor_of[as_index(id)])];
   }
-  std::string op(OpIndex slot) const { return fmt::format("op {} ({})", slot, graph().op(slot).name); }
+  std::string op(graph::OpIndex slot) const { return fmt::format("op {} ({})", slot, graph().op(slot).name); }
 
-  void add_place(const Residency& residency) {
+  void add_place(const plan::Residency& residency) {
     Life& life = life_of(residency.tensor);
     life.places.push_back({residency.tier, slots_[as_index(residency.ops.begin)], slots_[as_index(residency.ops.end)]});
     if (std::ranges::find(life.tiers, residency.tier) == life.tiers.end()) life.tiers.push_back(residency.tier);
   }
 
-  void add_migration(const Migration& migration) {
-    const TierId from = plan_.residencies[migration.from].tier, to = plan_.residencies[migration.to].tier;
+  void add_migration(const plan::Migration& migration) {
+    const memory::TierId from = plan_.residencies[migration.from].tier, to = plan_.residencies[migration.to].tier;
     std::string text;
     if (to > from) {
-      text = migration.issue_after == kStepStart ? "evicted as the step starts"
-                                                 : "evicted after " + op(migration.issue_after);
+      text = migration.issue_after == plan::kStepStart ? "evicted as the step starts"
+                                                       : "evicted after " + op(migration.issue_after);
     } else {
       text = migration.needed_by == graph().op_count() ? "back before the step ends"
                                                        : "back before " + op(migration.needed_by);
@@ -84,10 +85,10 @@ class Lives {
 
   void add_repetitions() {
     if (step_.rescheduled() == nullptr) return;
-    const Liveness liveness = analyze_liveness(graph());
-    for (TensorId id = given_.tensor_count(); id < graph().tensor_count(); ++id) {
+    const graph::Liveness liveness = graph::analyze_liveness(graph());
+    for (graph::TensorId id = given_.tensor_count(); id < graph().tensor_count(); ++id) {
       if (liveness.uses[id].empty()) continue;
-      const OpIndex maker = liveness.uses[id].front().op;
+      const graph::OpIndex maker = liveness.uses[id].front().op;
       life_of(id).chapters.push_back({maker, "made again by " + op(maker)});
     }
   }
@@ -101,17 +102,18 @@ class Lives {
     return fmt::format("{}", fmt::join(texts, ", "));
   }
 
-  const Graph& given_;
-  const Machine& machine_;
-  const Plan& plan_;
-  PlanGraph step_;
+  const graph::Graph& given_;
+  const memory::Machine& machine_;
+  const plan::Plan& plan_;
+  plan::PlanGraph step_;
   std::span<const double> slots_;
   std::vector<Life> lives_;
 };
 
 }  // namespace
 
-json tensor_lives_json(const Graph& graph, const Machine& machine, const Plan& plan, std::span<const double> slots) {
+json tensor_lives_json(const graph::Graph& graph, const memory::Machine& machine, const plan::Plan& plan,
+                       std::span<const double> slots) {
   return Lives(graph, machine, plan, slots).document();
 }
 
@@ -126,4 +128,4 @@ json largest_tensors_json(const json& lives, std::size_t most) {
   return order;
 }
 
-}  // namespace sluice
+}  // namespace sluice::report

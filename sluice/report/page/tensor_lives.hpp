@@ -12,15 +12,15 @@
 #include "sluice/memory/machine.hpp"
 #include "sluice/plan/plan.hpp"
 
-namespace sluice {
+namespace sluice::report {
 
 // By TensorId of the given graph: [{"name", "role", "bytes", "shape", "places": [[tier, from ms, to ms]], "story"}].
 // `slots`: slot_times_ms() of the plan's step; ops are counted as the plan counts them.
-nlohmann::json tensor_lives_json(const Graph& graph, const Machine& machine, const Plan& plan,
+nlohmann::json tensor_lives_json(const graph::Graph& graph, const memory::Machine& machine, const plan::Plan& plan,
                                  std::span<const double> slots);
 
 // Indexes into what tensor_lives_json() makes, of the `most` tensors with most bytes, largest first; of those that are
 // nowhere in the step none, and no scratch of a single op.
 nlohmann::json largest_tensors_json(const nlohmann::json& lives, std::size_t most);
 
-}  // namespace sluice
+}  // namespace sluice::report

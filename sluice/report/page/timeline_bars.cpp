@@ -10,7 +10,7 @@
 #include "sluice/plan/plan_graph.hpp"
 #include "sluice/sim/time_breakdown.hpp"
 
-namespace sluice {
+namespace sluice::report {
 namespace {
 
 using nlohmann::json;
@@ -21,9 +21,9 @@ constexpr std::array<std::string_view, 7> kBarKinds{"forward", "backward", "upda
 
 struct Bar {
   BarKind kind = kForwardBar;
-  Span span;
+  program::Span span;
   std::string name;
-  std::set<TensorId> tensors;
+  std::set<graph::TensorId> tensors;
   Bytes bytes = 0;
   std::string cause;
 };
@@ -34,21 +34,22 @@ struct Lane {
   std::vector<Bar> bars;
 };
 
-BarKind kind_of(Phase phase, bool again) {
+BarKind kind_of(graph::Phase phase, bool again) {
   if (again) return kAgainBar;
-  return phase == Phase::kForward ? kForwardBar : phase == Phase::kBackward ? kBackwardBar : kUpdateBar;
+  return phase == graph::Phase::kForward ? kForwardBar : phase == graph::Phase::kBackward ? kBackwardBar : kUpdateBar;
 }
 
 class TimelineBars {
  public:
-  TimelineBars(const Graph& graph, const Machine& machine, const Plan& plan, const Program& program,
-               const StepTimes& times)
+  TimelineBars(const graph::Graph& graph, const memory::Machine& machine, const plan::Plan& plan,
+               const program::Program& program, const program::StepTimes& times)
       : step_(graph, plan), machine_(machine), plan_(plan), program_(program), times_(times) {
     if (machine.processors.empty()) lanes_.push_back({"compute", false, {}});
-    for (const Processor& each : machine.processors) lanes_.push_back({"compute on " + each.name, each.emulated, {}});
+    for (const memory::Processor& each : machine.processors)
+      lanes_.push_back({"compute on " + each.name, each.emulated, {}});
     links_begin_ = lanes_.size();
-    for (const Link& link : machine.links) {
-      const Tier &from = machine.tier(link.from), &to = machine.tier(link.to);
+    for (const memory::Link& link : machine.links) {
+      const memory::Tier &from = machine.tier(link.from), &to = machine.tier(link.to);
       lanes_.push_back({from.name + " → " + to.name, link.throttled || from.emulated() || to.emulated(), {}});
     }
     add_ops();
@@ -81,43 +82,43 @@ class TimelineBars {
   }
 
  private:
-  const Graph& graph() const { return step_.graph(); }
-  TensorId tensor_of(TensorId id) const {
+  const graph::Graph& graph() const { return step_.graph(); }
+  graph::TensorId tensor_of(graph::TensorId id) const {
     return step_.rescheduled() == nullptr ? id : step_.rescheduled()->tensor_of[as_index(id)];
   }
 
   void add_ops() {
-    const std::vector<bool> again = ops_run_again(plan_);
-    for (OpIndex slot = 0; slot < graph().op_count(); ++slot) {
-      const Op& op = graph().op(slot);
-      const Span& span = times_.ops[as_index(slot)];
+    const std::vector<bool> again = sim::ops_run_again(plan_);
+    for (graph::OpIndex slot = 0; slot < graph().op_count(); ++slot) {
+      const graph::Op& op = graph().op(slot);
+      const program::Span& span = times_.ops[as_index(slot)];
       Lane& lane = lanes_.at(as_index(op.processor));
       if (const Seconds stall = times_.stalls[as_index(slot)]; stall > 0) {
         lane.bars.push_back({kStallBar, {span.begin - stall, span.begin}, "waits", {}, 0, waits_for(slot)});
       }
       Bar bar{kind_of(op.phase, !again.empty() && again[as_index(slot)]), span, op.name, {}, 0, ""};
-      for (const TensorId id : op.inputs) bar.tensors.insert(tensor_of(id));
-      for (const TensorId id : op.outputs) bar.tensors.insert(tensor_of(id));
+      for (const graph::TensorId id : op.inputs) bar.tensors.insert(tensor_of(id));
+      for (const graph::TensorId id : op.outputs) bar.tensors.insert(tensor_of(id));
       bar.cause = fmt::format("op {}, {}", slot, to_string(op.kind));
       lane.bars.push_back(std::move(bar));
     }
   }
 
   // "conv2 waits for conv1.y from file": what arrived last of what the op waits for.
-  std::string waits_for(OpIndex slot) const {
-    const ComputeInstruction& op = program_.compute[as_index(slot)];
+  std::string waits_for(graph::OpIndex slot) const {
+    const program::ComputeInstruction& op = program_.compute[as_index(slot)];
     Seconds last = -1;
     std::string what = "another processor";
-    for (const TransferIndex each : op.waits) {
+    for (const program::TransferIndex each : op.waits) {
       if (const Seconds end = times_.transfers[as_index(each)].end; end > last) {
-        const TransferInstruction& transfer = program_.transfers[as_index(each)];
+        const program::TransferInstruction& transfer = program_.transfers[as_index(each)];
         const bool comes = transfer.to.tier < transfer.from.tier;
         what = fmt::format("{} {} {}", graph().tensor(transfer.tensor).name, comes ? "to come from" : "to leave for",
                            machine_.tier(comes ? transfer.from.tier : transfer.to.tier).name);
         last = end;
       }
     }
-    for (const OpIndex each : op.op_waits) {
+    for (const graph::OpIndex each : op.op_waits) {
       if (const Seconds end = times_.ops[as_index(each)].end; end > last) {
         what = graph().op(each).name;
         last = end;
@@ -126,41 +127,41 @@ class TimelineBars {
     return fmt::format("{} waits for {}", graph().op(slot).name, what);
   }
 
-  void add_transfer(const TransferInstruction& transfer, const Span& span) {
+  void add_transfer(const program::TransferInstruction& transfer, const program::Span& span) {
     const bool comes = transfer.to.tier < transfer.from.tier;
     Bar bar{comes ? kPrefetchBar : kEvictionBar, span, graph().tensor(transfer.tensor).name, {}, transfer.bytes, ""};
     bar.tensors.insert(tensor_of(transfer.tensor));
-    for (const TransferPart& part : transfer.others) bar.tensors.insert(tensor_of(part.tensor));
+    for (const program::TransferPart& part : transfer.others) bar.tensors.insert(tensor_of(part.tensor));
     if (!transfer.others.empty()) bar.name += fmt::format(" and {} more", transfer.others.size());
     bar.cause = why(transfer);
     lanes_[links_begin_ + as_index(transfer.link)].bars.push_back(std::move(bar));
   }
 
   // As the planner has recorded it.
-  std::string why(const TransferInstruction& transfer) const {
-    for (const Migration& migration : plan_.migrations) {
+  std::string why(const program::TransferInstruction& transfer) const {
+    for (const plan::Migration& migration : plan_.migrations) {
       const bool same = migration.tensor == transfer.tensor && migration.issue_after == transfer.after_op &&
                         plan_.residencies[migration.to].tier == transfer.to.tier;
-      const CauseText* const cause = same ? text_of(migration.cause) : nullptr;
+      const plan::CauseText* const cause = same ? text_of(migration.cause) : nullptr;
       if (cause != nullptr) return std::string(cause->text);
     }
     return "";
   }
 
-  PlanGraph step_;
-  const Machine& machine_;
-  const Plan& plan_;
-  const Program& program_;
-  const StepTimes& times_;
+  plan::PlanGraph step_;
+  const memory::Machine& machine_;
+  const plan::Plan& plan_;
+  const program::Program& program_;
+  const program::StepTimes& times_;
   std::vector<Lane> lanes_;
   std::size_t links_begin_ = 0;
 };
 
 }  // namespace
 
-json timeline_json(const Graph& graph, const Machine& machine, const Plan& plan, const Program& program,
-                   const StepTimes& times) {
+json timeline_json(const graph::Graph& graph, const memory::Machine& machine, const plan::Plan& plan,
+                   const program::Program& program, const program::StepTimes& times) {
   return TimelineBars(graph, machine, plan, program, times).document();
 }
 
-}  // namespace sluice
+}  // namespace sluice::report

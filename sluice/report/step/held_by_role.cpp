@@ -5,14 +5,14 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/plan/rooms.hpp"
 
-namespace sluice {
+namespace sluice::report {
 
-std::vector<BytesByRole> held_by_role(TierId tier, const Graph& step, const Plan& plan) {
-  const std::vector<Room> rooms = residency_rooms(step, plan);
+std::vector<BytesByRole> held_by_role(memory::TierId tier, const graph::Graph& step, const plan::Plan& plan) {
+  const std::vector<plan::Room> rooms = plan::residency_rooms(step, plan);
   // What comes before an op runs, less what went behind the op before; then the sums of all that.
   std::vector<BytesByRole> held(step.ops().size() + 1);
   for (std::size_t i = 0; i < plan.residencies.size(); ++i) {
-    const Residency& each = plan.residencies[static_cast<ResidencyIndex>(i)];
+    const plan::Residency& each = plan.residencies[static_cast<plan::ResidencyIndex>(i)];
     if (each.tier != tier) continue;
     const auto role = static_cast<std::size_t>(step.tensor(each.tensor).role);
     held[as_index(each.ops.begin)][role] += rooms[i].bytes;
@@ -27,4 +27,4 @@ std::vector<BytesByRole> held_by_role(TierId tier, const Graph& step, const Plan
 
 Bytes sum_of_roles(const BytesByRole& bytes) { return std::accumulate(bytes.begin(), bytes.end(), Bytes{0}); }
 
-}  // namespace sluice
+}  // namespace sluice::report

@@ -10,14 +10,14 @@
 
 #include "sluice/plan/plan.hpp"
 
-namespace sluice {
+namespace sluice::report {
 
-using BytesByRole = std::array<Bytes, static_cast<std::size_t>(Role::kOutput) + 1>;
+using BytesByRole = std::array<Bytes, static_cast<std::size_t>(graph::Role::kOutput) + 1>;
 
 // By slot. `step`: the graph in whose ops the plan speaks (plan/plan_graph.hpp). The plan is of a planner: a policy's
 // says nothing of where tensors are.
-std::vector<BytesByRole> held_by_role(TierId tier, const Graph& step, const Plan& plan);
+std::vector<BytesByRole> held_by_role(memory::TierId tier, const graph::Graph& step, const plan::Plan& plan);
 
 Bytes sum_of_roles(const BytesByRole& bytes);
 
-}  // namespace sluice
+}  // namespace sluice::report

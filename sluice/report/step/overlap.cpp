@@ -6,33 +6,34 @@
 
 #include "sluice/base/as_index.hpp"
 
-namespace sluice {
+namespace sluice::report {
 namespace {
 
-std::string processor_name(const Machine& machine, std::size_t processor) {
+std::string processor_name(const memory::Machine& machine, std::size_t processor) {
   return machine.processors.empty() ? "compute" : machine.processors.at(processor).name;
 }
 
-std::string link_name(const Machine& machine, const Link& link) {
+std::string link_name(const memory::Machine& machine, const memory::Link& link) {
   return fmt::format("{} -> {}", machine.tier(link.from).name, machine.tier(link.to).name);
 }
 
 }  // namespace
 
-Overlap overlap_of(const Machine& machine, const Program& program, const StepTimes& times, const TimeBreakdown& parts) {
+Overlap overlap_of(const memory::Machine& machine, const program::Program& program, const program::StepTimes& times,
+                   const sim::TimeBreakdown& parts) {
   Overlap overlap{
       .step = times.step_seconds, .transfer_wait = parts.exposed_transfer, .processor_wait = parts.processor_wait};
-  const std::vector<std::vector<OpIndex>> processors = compute_lanes(program);
+  const std::vector<std::vector<graph::OpIndex>> processors = program::compute_lanes(program);
   for (std::size_t processor = 0; processor < processors.size(); ++processor) {
     BusyLane lane{processor_name(machine, processor)};
-    for (const OpIndex op : processors[processor])
+    for (const graph::OpIndex op : processors[processor])
       lane.seconds += times.ops[as_index(op)].end - times.ops[as_index(op)].begin;
     overlap.lanes.push_back(std::move(lane));
   }
   for (std::size_t link = 0; link < program.lanes.size(); ++link) {
     if (program.lanes[link].empty()) continue;
     BusyLane lane{link_name(machine, machine.links.at(link))};
-    for (const TransferIndex each : program.lanes[link]) {
+    for (const program::TransferIndex each : program.lanes[link]) {
       lane.seconds += times.transfers[as_index(each)].end - times.transfers[as_index(each)].begin;
     }
     overlap.lanes.push_back(std::move(lane));
@@ -63,4 +64,4 @@ nlohmann::json overlap_json(const Overlap& overlap) {
           {"processor_wait_ms", overlap.processor_wait * 1e3}};
 }
 
-}  // namespace sluice
+}  // namespace sluice::report

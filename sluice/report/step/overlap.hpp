@@ -12,7 +12,7 @@
 #include "sluice/program/step_times.hpp"
 #include "sluice/sim/time_breakdown.hpp"
 
-namespace sluice {
+namespace sluice::report {
 
 struct BusyLane {
   std::string name;     // "device", "dram -> pcie3"
@@ -26,11 +26,12 @@ struct Overlap {
   Seconds processor_wait = 0;
 };
 
-Overlap overlap_of(const Machine& machine, const Program& program, const StepTimes& times, const TimeBreakdown& parts);
+Overlap overlap_of(const memory::Machine& machine, const program::Program& program, const program::StepTimes& times,
+                   const sim::TimeBreakdown& parts);
 
 // "device 81 %, host 35 %, dram -> pcie3 12 % of the step; device waits 4 % for transfers, 9 % for other processors"
 std::string describe_overlap(const Overlap& overlap);
 std::string_view critical_lane(const Overlap& overlap);  // the one that was busy longest
 nlohmann::json overlap_json(const Overlap& overlap);     // milliseconds
 
-}  // namespace sluice
+}  // namespace sluice::report

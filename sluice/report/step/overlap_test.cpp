@@ -5,20 +5,20 @@
 #include "sluice/memory/presets.hpp"
 #include "sluice/memory/processors.hpp"
 
-namespace sluice {
+namespace sluice::report {
 namespace {
 
 // The device computes for 4 of 10 ms, the host for 3; the link out carries for 2; the rest is waiting.
 TEST(Overlap, CountsWhatEveryLaneDid) {
-  Machine machine = make_machine({.threads = 1, .slow = {{"pcie3", kGiB}}}).value();
-  ASSERT_TRUE(add_processors({{"device", 1, {}}, {"host", 1, {"pcie3"}}}, machine).ok());
-  Program program;
+  memory::Machine machine = memory::make_machine({.threads = 1, .slow = {{"pcie3", kGiB}}}).value();
+  ASSERT_TRUE(memory::add_processors({{"device", 1, {}}, {"host", 1, {"pcie3"}}}, machine).ok());
+  program::Program program;
   program.compute = {{.op = 0}, {.op = 1, .processor = 1}, {.op = 2}};
   program.lanes.resize(machine.links.size());
-  const LinkId out = machine.link_between(0, 1).value();
+  const memory::LinkId out = machine.link_between(0, 1).value();
   program.transfers = {{.link = out}};
   program.lanes[static_cast<std::size_t>(out)] = {0};
-  StepTimes times;
+  program::StepTimes times;
   times.ops = {{0, 3e-3}, {5e-3, 8e-3}, {9e-3, 10e-3}};
   times.transfers = {{3e-3, 5e-3}};
   times.step_seconds = 10e-3;
@@ -32,4 +32,4 @@ TEST(Overlap, CountsWhatEveryLaneDid) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::report

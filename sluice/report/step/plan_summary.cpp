@@ -13,27 +13,27 @@
 #include "sluice/report/step/tier_contents.hpp"
 #include "sluice/train/policy_run.hpp"
 
-namespace sluice {
+namespace sluice::report {
 
-PlanTraffic plan_traffic(const Graph& graph, const Plan& plan) {
+PlanTraffic plan_traffic(const graph::Graph& graph, const plan::Plan& plan) {
   PlanTraffic traffic;
-  const std::vector<Room> rooms = residency_rooms(PlanGraph(graph, plan).graph(), plan);
-  for (const Migration& migration : plan.migrations) {
+  const std::vector<plan::Room> rooms = plan::residency_rooms(plan::PlanGraph(graph, plan).graph(), plan);
+  for (const plan::Migration& migration : plan.migrations) {
     const Bytes bytes = rooms.at(static_cast<std::size_t>(migration.from)).bytes;
-    const TierId from = plan.residencies.at(static_cast<std::size_t>(migration.from)).tier;
-    const TierId to = plan.residencies.at(static_cast<std::size_t>(migration.to)).tier;
-    if (to == kFastTier) traffic.in += bytes;
-    if (from == kFastTier) traffic.out += bytes;
+    const memory::TierId from = plan.residencies.at(static_cast<std::size_t>(migration.from)).tier;
+    const memory::TierId to = plan.residencies.at(static_cast<std::size_t>(migration.to)).tier;
+    if (to == memory::kFastTier) traffic.in += bytes;
+    if (from == memory::kFastTier) traffic.out += bytes;
   }
   return traffic;
 }
 
-ScheduleCounts count_schedule(const Graph& graph, const Plan& plan) {
+ScheduleCounts count_schedule(const graph::Graph& graph, const plan::Plan& plan) {
   ScheduleCounts counts;
   if (plan.schedule.empty()) return counts;
-  std::set<OpIndex> ran;
-  OpIndex furthest = -1;
-  for (const OpIndex op : plan.schedule) {
+  std::set<graph::OpIndex> ran;
+  graph::OpIndex furthest = -1;
+  for (const graph::OpIndex op : plan.schedule) {
     const bool first = ran.insert(op).second;
     (first ? counts.later : counts.again) += !first || op < furthest ? 1 : 0;
     furthest = std::max(furthest, op);
@@ -42,43 +42,43 @@ ScheduleCounts count_schedule(const Graph& graph, const Plan& plan) {
   return counts;
 }
 
-std::optional<Loss> predicted_loss(const Plan& plan, std::optional<Seconds> baseline) {
+std::optional<Loss> predicted_loss(const plan::Plan& plan, std::optional<Seconds> baseline) {
   if (!baseline) return std::nullopt;
   return Loss{plan.predicted_step_seconds / *baseline - 1, "predicted"};
 }
 
-nlohmann::json noise_json(const Noise& noise, const NoisyStep& step) {
+nlohmann::json noise_json(const sim::Noise& noise, const sim::NoisyStep& step) {
   return {{"op", noise.op},           {"compute", noise.compute},       {"link", noise.link},
           {"samples", noise.samples}, {"median_ms", step.median * 1e3}, {"percentile_90_ms", step.percentile_90 * 1e3}};
 }
 
-nlohmann::json worth_json(const Graph& graph, const Plan& plan, const Worth& worth) {
-  const PlanGraph step(graph, plan);
+nlohmann::json worth_json(const graph::Graph& graph, const plan::Plan& plan, const planners::Worth& worth) {
+  const plan::PlanGraph step(graph, plan);
   nlohmann::json names = nlohmann::json::array();
-  for (const OpIndex op : worth.dearest) names.push_back(step.graph().op(op).name);
+  for (const graph::OpIndex op : worth.dearest) names.push_back(step.graph().op(op).name);
   return {{"ms_per_mib", worth.per_mib * 1e3},
           {"ms_for_links_a_tenth_faster", worth.per_tenth_of_speed * 1e3},
           {"dearest_ops", names},
           {"dearest_share", worth.dearest_share}};
 }
 
-nlohmann::json plan_summary_json(const Graph& graph, const Machine& machine, const Plan& plan,
+nlohmann::json plan_summary_json(const graph::Graph& graph, const memory::Machine& machine, const plan::Plan& plan,
                                  std::optional<Seconds> baseline) {
   const PlanTraffic traffic = plan_traffic(graph, plan);
   nlohmann::json document{{"run", run_record(machine)},
                           {"model", graph.name},
-                          {"batch", batch_size(graph)},
+                          {"batch", data::batch_size(graph)},
                           {"planner", plan.planner},
                           {"planner_config", plan.planner_config},
-                          {"fast_only_bytes", fast_only_bytes(graph)},
+                          {"fast_only_bytes", planners::fast_only_bytes(graph)},
                           {"budgets", plan.budgets},
                           {"asked_budget_bytes", plan.raised_from.value_or(plan.budgets.at(0))},
                           {"arena_bytes", plan.arena_bytes},
                           {"contents", contents_json(machine, tier_contents(graph, plan))},
-                          {"fast_arena_bytes", fast_arena_bytes(plan)},
+                          {"fast_arena_bytes", train::fast_arena_bytes(plan)},
                           {"migrations", plan.migrations.size()},
-                          {"ops_by_other_kernels", count_choices(plan).other_kernels},
-                          {"ops_on_other_processors", count_choices(plan).other_processors},
+                          {"ops_by_other_kernels", plan::count_choices(plan).other_kernels},
+                          {"ops_on_other_processors", plan::count_choices(plan).other_processors},
                           {"bytes_in", traffic.in},
                           {"bytes_out", traffic.out},
                           {"predicted_ms", plan.predicted_step_seconds * 1e3},
@@ -92,17 +92,17 @@ nlohmann::json plan_summary_json(const Graph& graph, const Machine& machine, con
   const auto loss = predicted_loss(plan, baseline);
   if (loss) document["predicted_loss"] = loss->share;
   if (!bound_applies(plan)) return document;
-  const FastMemoryBound bound = bound_of(graph);
+  const graph::FastMemoryBound bound = bound_of(graph);
   document["fast_memory_bound"] = bound_json(graph, bound);
   document["below_fast_memory_bound"] = plan.budgets.at(0) < bound.bytes();
   return document;
 }
 
-nlohmann::json prediction_json(const StepPrediction& prediction) {
+nlohmann::json prediction_json(const experiment::StepPrediction& prediction) {
   return {{"predicted_ms", prediction.timeline.step_seconds * 1e3},
           {"stall_ms", prediction.timeline.stall_seconds * 1e3},
-          {"locality", locality_json(prediction.locality)},
-          {"parts_ms", prediction.parts ? breakdown_json(*prediction.parts) : nlohmann::json()}};
+          {"locality", sim::locality_json(prediction.locality)},
+          {"parts_ms", prediction.parts ? sim::breakdown_json(*prediction.parts) : nlohmann::json()}};
 }
 
-}  // namespace sluice
+}  // namespace sluice::report

@@ -7,30 +7,30 @@
 #include "sluice/plan/plan_graph.hpp"
 #include "sluice/report/step/held_by_role.hpp"
 
-namespace sluice {
+namespace sluice::report {
 namespace {
 
-TierContents fullest(TierId tier, const Graph& step, const Plan& plan) {
+TierContents fullest(memory::TierId tier, const graph::Graph& step, const plan::Plan& plan) {
   const std::vector<BytesByRole> held = held_by_role(tier, step, plan);
   const auto most = std::ranges::max_element(held, {}, sum_of_roles);
   TierContents contents{.tier = tier};
   if (most == held.end()) return contents;
   contents.bytes = sum_of_roles(*most);
-  contents.op = step.op(static_cast<OpIndex>(most - held.begin())).name;
+  contents.op = step.op(static_cast<graph::OpIndex>(most - held.begin())).name;
   for (std::size_t role = 0; role < most->size(); ++role) {
-    if ((*most)[role] > 0) contents.by_role.emplace_back(static_cast<Role>(role), (*most)[role]);
+    if ((*most)[role] > 0) contents.by_role.emplace_back(static_cast<graph::Role>(role), (*most)[role]);
   }
-  std::ranges::stable_sort(contents.by_role, std::ranges::greater{}, &std::pair<Role, Bytes>::second);
+  std::ranges::stable_sort(contents.by_role, std::ranges::greater{}, &std::pair<graph::Role, Bytes>::second);
   return contents;
 }
 
 }  // namespace
 
-std::vector<TierContents> tier_contents(const Graph& graph, const Plan& plan) {
+std::vector<TierContents> tier_contents(const graph::Graph& graph, const plan::Plan& plan) {
   std::vector<TierContents> all;
   if (plan.policy) return all;
-  const PlanGraph step(graph, plan);
-  for (TierId tier = 0; tier < static_cast<TierId>(plan.arena_bytes.size()); ++tier) {
+  const plan::PlanGraph step(graph, plan);
+  for (memory::TierId tier = 0; tier < static_cast<memory::TierId>(plan.arena_bytes.size()); ++tier) {
     TierContents contents = fullest(tier, step.graph(), plan);
     if (contents.bytes > 0) all.push_back(std::move(contents));
   }
@@ -47,7 +47,7 @@ std::string describe_contents(const TierContents& contents) {
   return fmt::format("{} while {} runs: {}", format_bytes(contents.bytes), contents.op, text);
 }
 
-nlohmann::json contents_json(const Machine& machine, const std::vector<TierContents>& contents) {
+nlohmann::json contents_json(const memory::Machine& machine, const std::vector<TierContents>& contents) {
   nlohmann::json all = nlohmann::json::array();
   for (const TierContents& each : contents) {
     nlohmann::json by_role;
@@ -57,4 +57,4 @@ nlohmann::json contents_json(const Machine& machine, const std::vector<TierConte
   return all;
 }
 
-}  // namespace sluice
+}  // namespace sluice::report

@@ -12,20 +12,20 @@
 #include "sluice/memory/machine.hpp"
 #include "sluice/plan/plan.hpp"
 
-namespace sluice {
+namespace sluice::report {
 
 struct TierContents {
-  TierId tier = 0;
+  memory::TierId tier = 0;
   std::string op;  // that runs at the fullest moment
   Bytes bytes = 0;
-  std::vector<std::pair<Role, Bytes>> by_role;  // what there is, most first
+  std::vector<std::pair<graph::Role, Bytes>> by_role;  // what there is, most first
 };
 
 // Of tiers that hold anything.
-std::vector<TierContents> tier_contents(const Graph& graph, const Plan& plan);
+std::vector<TierContents> tier_contents(const graph::Graph& graph, const plan::Plan& plan);
 
 // "9.1 MiB while layer1.output.dense runs: 6.0 MiB parameters, 2.1 MiB activations"
 std::string describe_contents(const TierContents& contents);
-nlohmann::json contents_json(const Machine& machine, const std::vector<TierContents>& contents);
+nlohmann::json contents_json(const memory::Machine& machine, const std::vector<TierContents>& contents);
 
-}  // namespace sluice
+}  // namespace sluice::report

@@ -8,30 +8,31 @@
 #include "sluice/planners/planner.hpp"
 #include "sluice/planners/registry/make_plan.hpp"
 
-namespace sluice {
+namespace sluice::report {
 namespace {
 
 using ::testing::HasSubstr;
 
 struct ContentsProblem {
-  Graph graph = build_training_model("resnet20", {.batch = 4, .image_size = 8}).value();
-  Machine machine = make_machine({.threads = 1, .slow = {{"pcie3", kGiB}}}).value();
-  Profile profile;
+  graph::Graph graph = models::build_training_model("resnet20", {.batch = 4, .image_size = 8}).value();
+  memory::Machine machine = memory::make_machine({.threads = 1, .slow = {{"pcie3", kGiB}}}).value();
+  profile::Profile profile;
 
   ContentsProblem() {
-    for (TensorId id = 0; id < graph.tensor_count(); ++id) {
-      Tensor& tensor = graph.tensor(id);
-      tensor.bytes = element_count(tensor.shape) * size_of(tensor.dtype);
+    for (graph::TensorId id = 0; id < graph.tensor_count(); ++id) {
+      graph::Tensor& tensor = graph.tensor(id);
+      tensor.bytes = graph::element_count(tensor.shape) * size_of(tensor.dtype);
     }
     profile.op_seconds.assign(graph.ops().size(), 1e-4);
   }
-  Plan plan(std::string_view planner, Bytes fast) const {
-    return make_plan(planner, {.graph = graph, .profile = profile, .machine = machine, .budgets = {fast, kGiB}})
+  plan::Plan plan(std::string_view planner, Bytes fast) const {
+    return planners::make_plan(planner,
+                               {.graph = graph, .profile = profile, .machine = machine, .budgets = {fast, kGiB}})
         .value();
   }
 };
 
-Bytes bytes_of(const TierContents& contents, Role role) {
+Bytes bytes_of(const TierContents& contents, graph::Role role) {
   for (const auto& [each, bytes] : contents.by_role) {
     if (each == role) return bytes;
   }
@@ -40,16 +41,16 @@ Bytes bytes_of(const TierContents& contents, Role role) {
 
 TEST(TierContents, AreTheParametersAndWhatTheFullestMomentNeeds) {
   const ContentsProblem problem;
-  const Plan plan = problem.plan("fast-only", kGiB);
+  const plan::Plan plan = problem.plan("fast-only", kGiB);
   const auto contents = tier_contents(problem.graph, plan);
   ASSERT_EQ(contents.size(), 1U) << "nothing is elsewhere";
   Bytes parameters = 0, sum = 0;
-  for (const Tensor& tensor : problem.graph.tensors()) {
-    if (tensor.role == Role::kParameter) parameters += tensor.bytes;
+  for (const graph::Tensor& tensor : problem.graph.tensors()) {
+    if (tensor.role == graph::Role::kParameter) parameters += tensor.bytes;
   }
-  EXPECT_GE(bytes_of(contents[0], Role::kParameter), parameters);
-  EXPECT_LE(bytes_of(contents[0], Role::kParameter), parameters + parameters / 10) << "but for alignment";
-  EXPECT_GT(bytes_of(contents[0], Role::kActivation), 0);
+  EXPECT_GE(bytes_of(contents[0], graph::Role::kParameter), parameters);
+  EXPECT_LE(bytes_of(contents[0], graph::Role::kParameter), parameters + parameters / 10) << "but for alignment";
+  EXPECT_GT(bytes_of(contents[0], graph::Role::kActivation), 0);
   for (const auto& [role, bytes] : contents[0].by_role) sum += bytes;
   EXPECT_EQ(sum, contents[0].bytes);
   EXPECT_LE(contents[0].bytes, plan.arena_bytes[0]);
@@ -58,7 +59,7 @@ TEST(TierContents, AreTheParametersAndWhatTheFullestMomentNeeds) {
 
 TEST(TierContents, SayWhatHasLeft) {
   const ContentsProblem problem;
-  const Plan plan = problem.plan("on-demand", kMiB);
+  const plan::Plan plan = problem.plan("on-demand", kMiB);
   const auto contents = tier_contents(problem.graph, plan);
   ASSERT_EQ(contents.size(), 2U);
   for (const TierContents& each : contents)
@@ -69,4 +70,4 @@ TEST(TierContents, SayWhatHasLeft) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::report

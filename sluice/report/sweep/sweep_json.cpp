@@ -2,12 +2,12 @@
 
 #include "sluice/experiment/sweep_prices.hpp"
 
-namespace sluice {
+namespace sluice::report {
 namespace {
 
 using nlohmann::json;
 
-json measured_json(const MeasuredPoint& measured) {
+json measured_json(const experiment::MeasuredPoint& measured) {
   return {{"slowdown", measured.slowdown},
           {"slowdown_min", measured.slowdown_min},
           {"slowdown_max", measured.slowdown_max},
@@ -17,7 +17,7 @@ json measured_json(const MeasuredPoint& measured) {
           {"same_bits", measured.same_bits}};
 }
 
-json point_json(const SweptModel& swept, const SweepPoint& point) {
+json point_json(const experiment::SweptModel& swept, const experiment::SweepPoint& point) {
   json object{{"planner", point.planner}, {"budget_bytes", point.budget}, {"share", swept.share(point)}};
   if (!point.feasible()) {
     object["infeasible"] = point.failure;
@@ -28,7 +28,7 @@ json point_json(const SweptModel& swept, const SweepPoint& point) {
   object["predicted_slowdown"] = point.slowdown;
   object["planned_for_bytes"] = point.planned_for;
   if (point.bound_seconds > 0) object["bound_slowdown"] = point.bound_seconds / swept.baseline_seconds;
-  object["knee"] = knee_of(swept, point.planner) == &point;
+  object["knee"] = experiment::knee_of(swept, point.planner) == &point;
   object["stall_ms"] = point.stall_seconds * 1e3;
   object["bytes_in"] = point.bytes_in;
   object["bytes_out"] = point.bytes_out;
@@ -38,14 +38,15 @@ json point_json(const SweptModel& swept, const SweepPoint& point) {
     object["fast_operands"] = {{"inputs", point.fast_operands->inputs}, {"outputs", point.fast_operands->outputs}};
   }
   if (point.measured) object["measured"] = measured_json(*point.measured);
-  if (const auto priced = swept.prices ? price_of(swept, point, *swept.prices) : std::nullopt) {
-    const SweepPoint* const cheapest = cheapest_within(swept, point.planner, *swept.prices, swept.allowed_loss);
+  if (const auto priced = swept.prices ? experiment::price_of(swept, point, *swept.prices) : std::nullopt) {
+    const experiment::SweepPoint* const cheapest =
+        experiment::cheapest_within(swept, point.planner, *swept.prices, swept.allowed_loss);
     object["price"] = {{"cost", priced->cost}, {"performance", priced->performance}, {"cheapest", cheapest == &point}};
   }
   return object;
 }
 
-json no_loss_json(const SweptModel& swept, const NoLossPoint& found) {
+json no_loss_json(const experiment::SweptModel& swept, const experiment::NoLossPoint& found) {
   json object = point_json(swept, found.point);
   object["allowed_loss"] = found.allowed;
   object["grid_bytes"] = found.grid;
@@ -55,12 +56,12 @@ json no_loss_json(const SweptModel& swept, const NoLossPoint& found) {
 
 }  // namespace
 
-json sweep_json(std::span<const SweptModel> models) {
+json sweep_json(std::span<const experiment::SweptModel> models) {
   json list = json::array();
-  for (const SweptModel& swept : models) {
+  for (const experiment::SweptModel& swept : models) {
     json points = json::array(), no_loss = json::array();
-    for (const SweepPoint& point : swept.points) points.push_back(point_json(swept, point));
-    for (const NoLossPoint& found : swept.no_loss) no_loss.push_back(no_loss_json(swept, found));
+    for (const experiment::SweepPoint& point : swept.points) points.push_back(point_json(swept, point));
+    for (const experiment::NoLossPoint& found : swept.no_loss) no_loss.push_back(no_loss_json(swept, found));
     list.push_back({{"model", swept.model},
                     {"batch", swept.batch},
                     {"fast_only_bytes", swept.whole},
@@ -71,4 +72,4 @@ json sweep_json(std::span<const SweptModel> models) {
   return list;
 }
 
-}  // namespace sluice
+}  // namespace sluice::report

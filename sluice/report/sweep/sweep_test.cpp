@@ -5,13 +5,13 @@
 #include "sluice/report/sweep/sweep_json.hpp"
 #include "sluice/report/sweep/sweep_text.hpp"
 
-namespace sluice {
+namespace sluice::report {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-SweepPoint swept_point(Bytes budget, double slowdown) {
+experiment::SweepPoint swept_point(Bytes budget, double slowdown) {
   return {.planner = "sentinel",
           .budget = budget,
           .planned_for = budget,
@@ -23,12 +23,12 @@ SweepPoint swept_point(Bytes budget, double slowdown) {
           .locality = {100, 90, 10, 8}};
 }
 
-SweepPoint too_small(Bytes budget) {
+experiment::SweepPoint too_small(Bytes budget) {
   return {.planner = "sentinel", .budget = budget, .failure = "cannot", .smallest_feasible = 15 * kMiB};
 }
 
 // 10 % is too small; 20, 30, 40 and 60 %.
-SweptModel swept_net() {
+experiment::SweptModel swept_net() {
   return {.model = "net",
           .batch = 4,
           .whole = 100 * kMiB,
@@ -37,22 +37,22 @@ SweptModel swept_net() {
                      swept_point(40 * kMiB, 1.0), swept_point(60 * kMiB, 1.02)}};
 }
 
-SweptModel measured_net() {
-  SweptModel swept = swept_net();
+experiment::SweptModel measured_net() {
+  experiment::SweptModel swept = swept_net();
   swept.model = "other";
-  swept.points[4].measured = MeasuredPoint{1.05, 1.01, 1.2, 0.21, 0.2, -0.03, true};
+  swept.points[4].measured = experiment::MeasuredPoint{1.05, 1.01, 1.2, 0.21, 0.2, -0.03, true};
   return swept;
 }
 
-SweptModel without_loss(const std::string& model, Bytes whole, Bytes budget) {
-  SweptModel swept{.model = model, .batch = 8, .whole = whole, .baseline_seconds = 0.1};
+experiment::SweptModel without_loss(const std::string& model, Bytes whole, Bytes budget) {
+  experiment::SweptModel swept{.model = model, .batch = 8, .whole = whole, .baseline_seconds = 0.1};
   swept.no_loss.push_back({swept_point(budget, 1.009), 0.01, whole / 100, 9});
   return swept;
 }
 
 // At 30 % with the plan for 20 %; nothing is faster than 1.08x there.
-SweptModel bounded_net() {
-  SweptModel swept = swept_net();
+experiment::SweptModel bounded_net() {
+  experiment::SweptModel swept = swept_net();
   swept.points[2].planned_for = 20 * kMiB;
   swept.points[2].bound_seconds = 0.108;
   return swept;
@@ -82,12 +82,12 @@ TEST(SweepTextTest, ShowsMeasurementsWhereThereAreAny) {
 }
 
 TEST(SweepTextTest, ShowsWhatMemoryCostsAndBrings) {
-  SweptModel swept = swept_net();
-  swept.prices = MemoryPrices{2, 1};
+  experiment::SweptModel swept = swept_net();
+  swept.prices = experiment::MemoryPrices{2, 1};
   swept.allowed_loss = 0.2;
   swept.points[2].slow_bytes = 70 * kMiB;
   swept.points[3].slow_bytes = 0;
-  swept.points[2].fast_operands = OperandShares{0.5, 0.75};
+  swept.points[2].fast_operands = plan::OperandShares{0.5, 0.75};
   const std::string text = describe_sweep(swept);
   EXPECT_THAT(text, HasSubstr("50.0%    75.0%  90.0%  65.0%        90.9%       1.40"));
   EXPECT_THAT(text,
@@ -99,7 +99,7 @@ TEST(SweepTextTest, ShowsWhatMemoryCostsAndBrings) {
 }
 
 TEST(SweepTextTest, OtherFailuresAreSaidOnce) {
-  SweptModel swept = swept_net();
+  experiment::SweptModel swept = swept_net();
   for (const Bytes budget : {kMiB, 2 * kMiB}) {
     swept.points.push_back({.planner = "slow-only", .budget = budget, .failure = "cannot address the slow tier"});
   }
@@ -110,7 +110,8 @@ TEST(SweepTextTest, OtherFailuresAreSaidOnce) {
 }
 
 TEST(SweepTextTest, BudgetsWithoutLossStandBesideEverything) {
-  std::vector<SweptModel> models{without_loss("small", 10 * kMiB, 5 * kMiB), without_loss("big", 60 * kMiB, 15 * kMiB)};
+  std::vector<experiment::SweptModel> models{without_loss("small", 10 * kMiB, 5 * kMiB),
+                                             without_loss("big", 60 * kMiB, 15 * kMiB)};
   models[0].no_loss[0].point.failure = "loses 5.0 %";
   const std::string text = describe_no_loss(models);
   EXPECT_THAT(text, HasSubstr("25.0%     1.009x"));
@@ -118,9 +119,9 @@ TEST(SweepTextTest, BudgetsWithoutLossStandBesideEverything) {
 }
 
 TEST(SweepJsonTest, HasEveryNumber) {
-  SweptModel swept = bounded_net();
+  experiment::SweptModel swept = bounded_net();
   swept.points[4].measured = measured_net().points[4].measured;
-  const std::vector<SweptModel> models{swept, without_loss("big", 60 * kMiB, 15 * kMiB)};
+  const std::vector<experiment::SweptModel> models{swept, without_loss("big", 60 * kMiB, 15 * kMiB)};
   const nlohmann::json list = sweep_json(models);
   ASSERT_EQ(list.size(), 2U);
   const nlohmann::json& points = list[0]["points"];
@@ -144,4 +145,4 @@ TEST(SweepJsonTest, HasEveryNumber) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::report

@@ -6,15 +6,15 @@
 
 #include "sluice/experiment/sweep_result.hpp"
 
-namespace sluice {
+namespace sluice::report {
 
 // One row per planner and budget. Columns of measurements are there only if something was measured.
-std::string describe_sweep(const SweptModel& swept);
+std::string describe_sweep(const experiment::SweptModel& swept);
 
 // One row per model and planner: the smallest budget without loss beside everything.
-std::string describe_no_loss(std::span<const SweptModel> models);
+std::string describe_no_loss(std::span<const experiment::SweptModel> models);
 
 // "simulated with measured op times; slow memory emulated": where predicted numbers come from.
 std::string provenance_text(bool emulated);
 
-}  // namespace sluice
+}  // namespace sluice::report

@@ -8,10 +8,10 @@
 #include "sluice/graph/optimizer_table.hpp"
 #include "sluice/testing/op_cases/op_cases.hpp"
 
-namespace sluice {
+namespace sluice::testing {
 
 // Of a convolution or a pooling: padded at the bottom and at the right.
-inline const Window kBehindOnly{
+inline const graph::Window kBehindOnly{
     .kernel_h = 3, .kernel_w = 3, .stride_h = 2, .stride_w = 2, .pad_bottom = 1, .pad_right = 1};
 
 class CaseBuilder {
@@ -22,46 +22,51 @@ class CaseBuilder {
     case_.graph.layers = {"layer"};
   }
 
-  TensorId tensor(const std::string& name, Shape shape, Role role = Role::kActivation, DType dtype = DType::kF32) {
+  graph::TensorId tensor(const std::string& name, graph::Shape shape, graph::Role role = graph::Role::kActivation,
+                         graph::DType dtype = graph::DType::kF32) {
     return case_.graph.add_tensor({.name = name, .shape = std::move(shape), .dtype = dtype, .role = role});
   }
-  TensorId gradient(const std::string& name, Shape shape) {
-    return tensor(name, std::move(shape), Role::kActivationGradient);
+  graph::TensorId gradient(const std::string& name, graph::Shape shape) {
+    return tensor(name, std::move(shape), graph::Role::kActivationGradient);
   }
-  TensorId parameter(const std::string& name, Shape shape) { return tensor(name, std::move(shape), Role::kParameter); }
-  TensorId parameter_gradient(const std::string& name, Shape shape) {
-    return tensor(name, std::move(shape), Role::kGradient);
+  graph::TensorId parameter(const std::string& name, graph::Shape shape) {
+    return tensor(name, std::move(shape), graph::Role::kParameter);
+  }
+  graph::TensorId parameter_gradient(const std::string& name, graph::Shape shape) {
+    return tensor(name, std::move(shape), graph::Role::kGradient);
   }
   // Integers in [0, bound), or tokens that a mask hides, with -1 among them.
-  TensorId integers(const std::string& name, Shape shape, std::int64_t bound, Content content = Content::kTokens) {
-    const TensorId id = tensor(name, std::move(shape), Role::kInput, DType::kI32);
+  graph::TensorId integers(const std::string& name, graph::Shape shape, std::int64_t bound,
+                           graph::Content content = graph::Content::kTokens) {
+    const graph::TensorId id = tensor(name, std::move(shape), graph::Role::kInput, graph::DType::kI32);
     case_.graph.tensor(id).bound = bound;
     case_.graph.tensor(id).content = content;
     return id;
   }
   // A leaf whose values are this much larger or smaller.
-  TensorId scaled(TensorId leaf, float factor) {
-    case_.graph.tensor(leaf).init = {.kind = Init::Kind::kNormal, .stddev = factor};
+  graph::TensorId scaled(graph::TensorId leaf, float factor) {
+    case_.graph.tensor(leaf).init = {.kind = graph::Init::Kind::kNormal, .stddev = factor};
     return leaf;
   }
   // A leaf with one value throughout.
-  TensorId constant(TensorId leaf, float value) {
-    case_.graph.tensor(leaf).init = {.kind = Init::Kind::kConstant, .stddev = value};
+  graph::TensorId constant(graph::TensorId leaf, float value) {
+    case_.graph.tensor(leaf).init = {.kind = graph::Init::Kind::kConstant, .stddev = value};
     return leaf;
   }
-  const Shape& shape(TensorId id) const { return case_.graph.tensor(id).shape; }
+  const graph::Shape& shape(graph::TensorId id) const { return case_.graph.tensor(id).shape; }
 
-  void op(OpKind kind, const Attributes& attributes, std::vector<TensorId> inputs, std::vector<TensorId> outputs) {
+  void op(graph::OpKind kind, const graph::Attributes& attributes, std::vector<graph::TensorId> inputs,
+          std::vector<graph::TensorId> outputs) {
     const std::string name = case_.graph.tensor(outputs.at(0)).name + "#" + std::to_string(case_.graph.op_count());
-    Op op{.name = name, .kind = kind, .attributes = attributes};
+    graph::Op op{.name = name, .kind = kind, .attributes = attributes};
     op.inputs = std::move(inputs);
     op.outputs = std::move(outputs);
     case_.graph.add_op(std::move(op));
   }
   // Parameter update after the backward ops: the momentum and weights then show where the gradient really went.
-  void update(TensorId w, TensorId dw) {
-    const TensorId momentum = tensor("momentum", shape(w), Role::kOptimizerState);
-    op(OpKind::kSgdUpdate, {.momentum = 0.9F, .weight_decay = 0.1F}, {w, dw, momentum}, {w, momentum});
+  void update(graph::TensorId w, graph::TensorId dw) {
+    const graph::TensorId momentum = tensor("momentum", shape(w), graph::Role::kOptimizerState);
+    op(graph::OpKind::kSgdUpdate, {.momentum = 0.9F, .weight_decay = 0.1F}, {w, dw, momentum}, {w, momentum});
   }
   void claim(GradientClaim claim) { case_.gradients.push_back(std::move(claim)); }
   OpCase finish() { return std::move(case_); }
@@ -91,4 +96,4 @@ SLUICE_CASE_FAMILIES(SLUICE_CASE_FAMILY)
 SLUICE_UPDATES(SLUICE_UPDATE_CASES)
 #undef SLUICE_UPDATE_CASES
 
-}  // namespace sluice
+}  // namespace sluice::testing

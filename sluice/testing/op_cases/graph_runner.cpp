@@ -4,28 +4,28 @@
 
 #include "sluice/base/random.hpp"
 
-namespace sluice {
+namespace sluice::testing {
 namespace {
 
 constexpr Bytes kAlignment = 4 * kKiB;
 
-float initial_value(const Init& init, std::int64_t element, std::int64_t elements, std::uint64_t seed) {
+float initial_value(const graph::Init& init, std::int64_t element, std::int64_t elements, std::uint64_t seed) {
   const bool first_row = element < elements / 2;
   switch (init.kind) {
-    case Init::Kind::kZero:
+    case graph::Init::Kind::kZero:
       return 0;
-    case Init::Kind::kNormal:
+    case graph::Init::Kind::kNormal:
       return init.stddev * random_normal(seed, init.stream, static_cast<std::uint64_t>(init.first_element + element));
-    case Init::Kind::kUniform:
+    case graph::Init::Kind::kUniform:
       return init.stddev *
              (2 * random_uniform(seed, init.stream, static_cast<std::uint64_t>(init.first_element + element)) - 1);
-    case Init::Kind::kScaleShift:
+    case graph::Init::Kind::kScaleShift:
       return first_row ? 1.0F : 0.0F;
-    case Init::Kind::kRunningStats:
+    case graph::Init::Kind::kRunningStats:
       return first_row ? 0.0F : 1.0F;
-    case Init::Kind::kConstant:
+    case graph::Init::Kind::kConstant:
       return init.stddev;
-    case Init::Kind::kGiven:
+    case graph::Init::Kind::kGiven:
       SLUICE_CHECK(false, "values that came with a model are set by the caller");
   }
   SLUICE_CHECK(false, "unknown init");
@@ -40,9 +40,9 @@ std::shared_ptr<std::byte> map_zeroed(std::size_t size) {
 
 }  // namespace
 
-GraphRunner::GraphRunner(CompiledGraph& compiled, Bytes shift) : compiled_(compiled) {
+GraphRunner::GraphRunner(kernels::CompiledGraph& compiled, Bytes shift) : compiled_(compiled) {
   Bytes end = shift;
-  for (const Tensor& tensor : graph().tensors()) {
+  for (const graph::Tensor& tensor : graph().tensors()) {
     offsets_.push_back(end);
     end += align_up(tensor.bytes, kAlignment);
   }
@@ -54,10 +54,10 @@ GraphRunner::GraphRunner(CompiledGraph& compiled, Bytes shift) : compiled_(compi
 }
 
 void GraphRunner::initialise(std::uint64_t seed) {
-  for (TensorId id = 0; id < graph().tensor_count(); ++id) {
-    const Tensor& tensor = graph().tensor(id);
-    if (!is_persistent(tensor.role)) continue;
-    const std::int64_t elements = element_count(tensor.shape);
+  for (graph::TensorId id = 0; id < graph().tensor_count(); ++id) {
+    const graph::Tensor& tensor = graph().tensor(id);
+    if (!graph::is_persistent(tensor.role)) continue;
+    const std::int64_t elements = graph::element_count(tensor.shape);
     std::vector<float> values(static_cast<std::size_t>(elements));
     for (std::int64_t i = 0; i < elements; ++i)
       values[static_cast<std::size_t>(i)] = initial_value(tensor.init, i, elements, seed);
@@ -65,40 +65,40 @@ void GraphRunner::initialise(std::uint64_t seed) {
   }
 }
 
-std::vector<void*> GraphRunner::operands(OpIndex op) const {
+std::vector<void*> GraphRunner::operands(graph::OpIndex op) const {
   std::vector<void*> pointers;
-  for (const TensorId id : graph().op(op).inputs) pointers.push_back(data(id));
-  for (const TensorId id : graph().op(op).outputs) pointers.push_back(data(id));
+  for (const graph::TensorId id : graph().op(op).inputs) pointers.push_back(data(id));
+  for (const graph::TensorId id : graph().op(op).outputs) pointers.push_back(data(id));
   return pointers;
 }
 
-void GraphRunner::run_op(OpIndex op, const StepContext& context) {
+void GraphRunner::run_op(graph::OpIndex op, const kernels::StepContext& context) {
   const Status status = compiled_.run(op, operands(op), context);
   SLUICE_CHECK(status.ok(), status.error().message);
 }
 
-void GraphRunner::run_step(const StepContext& context) {
-  for (OpIndex op = 0; op < graph().op_count(); ++op) run_op(op, context);
+void GraphRunner::run_step(const kernels::StepContext& context) {
+  for (graph::OpIndex op = 0; op < graph().op_count(); ++op) run_op(op, context);
 }
 
-std::span<const std::byte> GraphRunner::bytes(TensorId tensor) const {
+std::span<const std::byte> GraphRunner::bytes(graph::TensorId tensor) const {
   return {data(tensor), static_cast<std::size_t>(graph().tensor(tensor).bytes)};
 }
 
-TensorId GraphRunner::find(std::string_view name) const {
-  for (TensorId id = 0; id < graph().tensor_count(); ++id)
+graph::TensorId GraphRunner::find(std::string_view name) const {
+  for (graph::TensorId id = 0; id < graph().tensor_count(); ++id)
     if (graph().tensor(id).name == name) return id;
   SLUICE_CHECK(false, "no tensor is called " + std::string(name));
 }
 
-std::vector<float> GraphRunner::plain(TensorId tensor) const {
-  std::vector<float> values(static_cast<std::size_t>(element_count(graph().tensor(tensor).shape)));
+std::vector<float> GraphRunner::plain(graph::TensorId tensor) const {
+  std::vector<float> values(static_cast<std::size_t>(graph::element_count(graph().tensor(tensor).shape)));
   compiled_.to_plain(tensor, data(tensor), values);
   return values;
 }
 
-void GraphRunner::set_plain(TensorId tensor, std::span<const float> values) {
+void GraphRunner::set_plain(graph::TensorId tensor, std::span<const float> values) {
   compiled_.from_plain(tensor, values, data(tensor));
 }
 
-}  // namespace sluice
+}  // namespace sluice::testing

@@ -15,34 +15,36 @@
 
 #include "sluice/kernels/backend.hpp"
 
-namespace sluice {
+namespace sluice::testing {
 
 class GraphRunner {
  public:
-  explicit GraphRunner(CompiledGraph& compiled, Bytes shift = 0);
+  explicit GraphRunner(kernels::CompiledGraph& compiled, Bytes shift = 0);
 
   // Persistent tensors get their Tensor::init values.
   void initialise(std::uint64_t seed);
 
-  void run_op(OpIndex op, const StepContext& context);
-  void run_step(const StepContext& context);
+  void run_op(graph::OpIndex op, const kernels::StepContext& context);
+  void run_step(const kernels::StepContext& context);
 
-  std::vector<void*> operands(OpIndex op) const;  // inputs, then outputs
-  std::byte* data(TensorId tensor) const { return memory_.get() + offsets_.at(static_cast<std::size_t>(tensor)); }
-  std::span<const std::byte> bytes(TensorId tensor) const;
+  std::vector<void*> operands(graph::OpIndex op) const;  // inputs, then outputs
+  std::byte* data(graph::TensorId tensor) const {
+    return memory_.get() + offsets_.at(static_cast<std::size_t>(tensor));
+  }
+  std::span<const std::byte> bytes(graph::TensorId tensor) const;
 
-  TensorId find(std::string_view name) const;
-  std::vector<float> plain(TensorId tensor) const;
-  void set_plain(TensorId tensor, std::span<const float> values);
+  graph::TensorId find(std::string_view name) const;
+  std::vector<float> plain(graph::TensorId tensor) const;
+  void set_plain(graph::TensorId tensor, std::span<const float> values);
 
-  CompiledGraph& compiled() const { return compiled_; }
-  const Graph& graph() const { return compiled_.graph(); }
+  kernels::CompiledGraph& compiled() const { return compiled_; }
+  const graph::Graph& graph() const { return compiled_.graph(); }
 
  private:
-  CompiledGraph& compiled_;
+  kernels::CompiledGraph& compiled_;
   std::vector<Bytes> offsets_;  // by TensorId
   std::shared_ptr<std::byte> memory_;
   std::shared_ptr<void> shared_;  // with the kernels' processor
 };
 
-}  // namespace sluice
+}  // namespace sluice::testing

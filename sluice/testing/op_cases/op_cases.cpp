@@ -9,48 +9,49 @@
 #include "sluice/graph/op_traits.hpp"
 #include "sluice/testing/op_cases/case_builder.hpp"
 
-namespace sluice {
+namespace sluice::testing {
 namespace {
 
-bool divides(BinaryFunction function) {
-  using enum BinaryFunction;
+bool divides(graph::BinaryFunction function) {
+  using enum graph::BinaryFunction;
   return function == kDivide || function == kModulo || function == kRemainder;
 }
 
 // Whether an op is undefined where this input is not above zero.
-bool must_be_positive(const Op& op, std::size_t input) {
-  using enum UnaryFunction;
+bool must_be_positive(const graph::Op& op, std::size_t input) {
+  using enum graph::UnaryFunction;
   switch (op.kind) {
-    case OpKind::kUnary:
+    case graph::OpKind::kUnary:
       return op.attributes.unary == kLog || op.attributes.unary == kSqrt || op.attributes.unary == kPower;
-    case OpKind::kBinary:
-      return op.attributes.binary == BinaryFunction::kPower ? input == 0 : divides(op.attributes.binary) && input == 1;
-    case OpKind::kBatchNormApply:
+    case graph::OpKind::kBinary:
+      return op.attributes.binary == graph::BinaryFunction::kPower ? input == 0
+                                                                   : divides(op.attributes.binary) && input == 1;
+    case graph::OpKind::kBatchNormApply:
       return input == 2;  // variances
-    case OpKind::kAdamUpdate:
+    case graph::OpKind::kAdamUpdate:
       return input == 3;  // mean squares
     default:
       return false;
   }
 }
 
-float leaf_integer(const Tensor& tensor, std::uint64_t seed, std::uint64_t element) {
-  if (tensor.content == Content::kHiddenTokens && element % 3 != 0) return -1;
+float leaf_integer(const graph::Tensor& tensor, std::uint64_t seed, std::uint64_t element) {
+  if (tensor.content == graph::Content::kHiddenTokens && element % 3 != 0) return -1;
   const std::uint64_t bound = tensor.bound > 0 ? static_cast<std::uint64_t>(tensor.bound) : 3;
   return static_cast<float>(random_bits(seed, stream_of(tensor.name), element) % bound);
 }
 
-float leaf_float(const Tensor& tensor, std::uint64_t seed, std::uint64_t element) {
-  if (tensor.init.kind == Init::Kind::kConstant) return tensor.init.stddev;
+float leaf_float(const graph::Tensor& tensor, std::uint64_t seed, std::uint64_t element) {
+  if (tensor.init.kind == graph::Init::Kind::kConstant) return tensor.init.stddev;
   const float normal = random_normal(seed, stream_of(tensor.name), element);
-  const float scale = tensor.init.kind == Init::Kind::kNormal ? tensor.init.stddev : 1;
+  const float scale = tensor.init.kind == graph::Init::Kind::kNormal ? tensor.init.stddev : 1;
   return scale * (normal + std::copysign(0.1F, normal));
 }
 
-std::vector<float> leaf_of(const Tensor& tensor, std::uint64_t seed, bool positive) {
-  std::vector<float> values(static_cast<std::size_t>(element_count(tensor.shape)));
+std::vector<float> leaf_of(const graph::Tensor& tensor, std::uint64_t seed, bool positive) {
+  std::vector<float> values(static_cast<std::size_t>(graph::element_count(tensor.shape)));
   for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] = tensor.dtype == DType::kI32 ? leaf_integer(tensor, seed, i) : leaf_float(tensor, seed, i);
+    values[i] = tensor.dtype == graph::DType::kI32 ? leaf_integer(tensor, seed, i) : leaf_float(tensor, seed, i);
     if (positive) values[i] = std::abs(values[i]);
   }
   return values;
@@ -68,18 +69,19 @@ std::vector<OpCase> op_cases() {
 
 namespace {
 
-bool gpu_has_kernel(const Graph& graph, const Op& op) {
-  if (op.kind == OpKind::kEmbedding || op.kind == OpKind::kEmbeddingBackward) {
-    return graph.tensor(op.inputs[0]).dtype == DType::kI32;
+bool gpu_has_kernel(const graph::Graph& graph, const graph::Op& op) {
+  if (op.kind == graph::OpKind::kEmbedding || op.kind == graph::OpKind::kEmbeddingBackward) {
+    return graph.tensor(op.inputs[0]).dtype == graph::DType::kI32;
   }
-  const bool plain = !is_update(op.kind) || (!has_master(op) && !op.attributes.nesterov && op.attributes.rate == 0);
-  return traits(op.kind).gpu && plain;
+  const bool plain =
+      !graph::is_update(op.kind) || (!graph::has_master(op) && !op.attributes.nesterov && op.attributes.rate == 0);
+  return graph::traits(op.kind).gpu && plain;
 }
 
-bool runs_on_gpu(const Graph& graph) {
-  const auto fp16 = [](const Tensor& tensor) { return tensor.dtype == DType::kF16; };
+bool runs_on_gpu(const graph::Graph& graph) {
+  const auto fp16 = [](const graph::Tensor& tensor) { return tensor.dtype == graph::DType::kF16; };
   return std::ranges::none_of(graph.tensors(), fp16) &&
-         std::ranges::all_of(graph.ops(), [&](const Op& op) { return gpu_has_kernel(graph, op); });
+         std::ranges::all_of(graph.ops(), [&](const graph::Op& op) { return gpu_has_kernel(graph, op); });
 }
 
 std::vector<OpCase> cases_where(bool on_gpu) {
@@ -96,12 +98,12 @@ std::vector<OpCase> op_cases_not_of_gpu() { return cases_where(false); }
 namespace {
 
 // By tensor: whether an op wants it in fp32, or it is a factor or the result of a product with a factor in fp32.
-std::vector<bool> stay_in_f32(const Graph& graph) {
+std::vector<bool> stay_in_f32(const graph::Graph& graph) {
   std::vector<bool> stays(graph.tensors().size(), false);
-  const auto stay = [&](TensorId id) { return stays[static_cast<std::size_t>(id)]; };
+  const auto stay = [&](graph::TensorId id) { return stays[static_cast<std::size_t>(id)]; };
   for (std::size_t round = 0; round < 4; ++round) {
-    for (const Op& op : graph.ops()) {
-      const OperandLetters& letters = traits(op.kind).precision;
+    for (const graph::Op& op : graph.ops()) {
+      const graph::OperandLetters& letters = graph::traits(op.kind).precision;
       const bool factors = op.inputs.size() > 1 && letters.inputs().starts_with('h');
       const bool both = factors && (stay(op.inputs[0]) || (letters.input(1) == 'h' && stay(op.inputs[1])));
       for (std::size_t i = 0; i < op.inputs.size(); ++i)
@@ -115,14 +117,14 @@ std::vector<bool> stay_in_f32(const Graph& graph) {
 
 }  // namespace
 
-Graph in_bf16(const Graph& logical) {
-  Graph graph = logical;
+graph::Graph in_bf16(const graph::Graph& logical) {
+  graph::Graph graph = logical;
   const std::vector<bool> stays = stay_in_f32(graph);
-  for (TensorId id = 0; id < graph.tensor_count(); ++id) {
-    Tensor& tensor = graph.tensor(id);
-    if (tensor.dtype != DType::kF32 || stays[static_cast<std::size_t>(id)]) continue;
-    tensor.dtype = DType::kBF16;
-    tensor.bytes = element_count(tensor.shape) * size_of(tensor.dtype);
+  for (graph::TensorId id = 0; id < graph.tensor_count(); ++id) {
+    graph::Tensor& tensor = graph.tensor(id);
+    if (tensor.dtype != graph::DType::kF32 || stays[static_cast<std::size_t>(id)]) continue;
+    tensor.dtype = graph::DType::kBF16;
+    tensor.bytes = graph::element_count(tensor.shape) * size_of(tensor.dtype);
   }
   return graph;
 }
@@ -136,24 +138,24 @@ std::string test_name(const OpCase& op_case) {
 
 std::ostream& operator<<(std::ostream& out, const OpCase& op_case) { return out << op_case.name; }
 
-NamedValues leaf_values(const Graph& logical, std::uint64_t seed) {
+NamedValues leaf_values(const graph::Graph& logical, std::uint64_t seed) {
   std::vector<bool> written(logical.tensors().size(), false);
   NamedValues values;
-  for (const Op& op : logical.ops()) {
+  for (const graph::Op& op : logical.ops()) {
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {
-      const Tensor& tensor = logical.tensor(op.inputs[i]);
+      const graph::Tensor& tensor = logical.tensor(op.inputs[i]);
       if (written[static_cast<std::size_t>(op.inputs[i])] || values.contains(tensor.name)) continue;
       values[tensor.name] = leaf_of(tensor, seed, must_be_positive(op, i));
     }
-    for (const TensorId id : op.outputs) written[static_cast<std::size_t>(id)] = true;
+    for (const graph::TensorId id : op.outputs) written[static_cast<std::size_t>(id)] = true;
   }
   return values;
 }
 
 void set_leaves(GraphRunner& runner, const NamedValues& leaves) {
   for (const auto& [name, values] : leaves) {
-    const TensorId id = runner.find(name);
-    if (runner.graph().tensor(id).dtype != DType::kI32) {
+    const graph::TensorId id = runner.find(name);
+    if (runner.graph().tensor(id).dtype != graph::DType::kI32) {
       runner.set_plain(id, values);
     } else {
       std::copy(values.begin(), values.end(), reinterpret_cast<std::int32_t*>(runner.data(id)));
@@ -161,27 +163,28 @@ void set_leaves(GraphRunner& runner, const NamedValues& leaves) {
   }
 }
 
-NamedValues run_case(const Graph& logical, GraphRunner& runner, const NamedValues& leaves, const StepContext& context) {
-  std::map<std::string, const Op*> logical_ops;
-  for (const Op& op : logical.ops()) logical_ops[op.name] = &op;
+NamedValues run_case(const graph::Graph& logical, GraphRunner& runner, const NamedValues& leaves,
+                     const kernels::StepContext& context) {
+  std::map<std::string, const graph::Op*> logical_ops;
+  for (const graph::Op& op : logical.ops()) logical_ops[op.name] = &op;
   set_leaves(runner, leaves);
   NamedValues values;
-  for (OpIndex index = 0; index < runner.graph().op_count(); ++index) {
+  for (graph::OpIndex index = 0; index < runner.graph().op_count(); ++index) {
     runner.run_op(index, context);
     const auto source = logical_ops.find(runner.graph().op(index).name);
     if (source == logical_ops.end()) continue;  // a reorder of the backend's own
     for (std::size_t i = 0; i < source->second->outputs.size(); ++i) {
-      const Tensor& tensor = logical.tensor(source->second->outputs[i]);
-      if (tensor.dtype == DType::kF32) values[tensor.name] = runner.plain(runner.graph().op(index).outputs[i]);
+      const graph::Tensor& tensor = logical.tensor(source->second->outputs[i]);
+      if (tensor.dtype == graph::DType::kF32) values[tensor.name] = runner.plain(runner.graph().op(index).outputs[i]);
     }
   }
   // A view has the values of what it shows; some backends have no op for it.
-  for (const Op& op : logical.ops()) {
+  for (const graph::Op& op : logical.ops()) {
     const auto shown = values.find(logical.tensor(op.inputs.empty() ? op.outputs[0] : op.inputs[0]).name);
-    if (op.kind == OpKind::kReshape && shown != values.end())
+    if (op.kind == graph::OpKind::kReshape && shown != values.end())
       values.try_emplace(logical.tensor(op.outputs[0]).name, shown->second);
   }
   return values;
 }
 
-}  // namespace sluice
+}  // namespace sluice::testing

@@ -12,7 +12,7 @@
 
 #include "sluice/testing/op_cases/graph_runner.hpp"
 
-namespace sluice {
+namespace sluice::testing {
 
 // Names of tensors: d sum(output * output_gradient) / d input should be input_gradient. An empty output_gradient stands
 // for ones.
@@ -25,7 +25,7 @@ struct GradientClaim {
 
 struct OpCase {
   std::string name;
-  Graph graph;
+  graph::Graph graph;
   std::vector<GradientClaim> gradients;
 };
 
@@ -37,7 +37,7 @@ std::vector<OpCase> op_cases_of_gpu();
 std::vector<OpCase> op_cases_not_of_gpu();
 
 // The case with every operand in bf16 that mixed precision would have so.
-Graph in_bf16(const Graph& logical);
+graph::Graph in_bf16(const graph::Graph& logical);
 
 // How test programs name a case: letters, digits and underscores.
 std::string test_name(const OpCase& op_case);
@@ -47,10 +47,11 @@ using NamedValues = std::map<std::string, std::vector<float>>;  // row-major, by
 
 // Values away from zero, where ReLU has its kink, spread as Tensor::init says where it is normal; positive where an op
 // needs that; integers below Tensor::bound (3 where there is none), hidden tokens with -1 among them.
-NamedValues leaf_values(const Graph& logical, std::uint64_t seed);
+NamedValues leaf_values(const graph::Graph& logical, std::uint64_t seed);
 void set_leaves(GraphRunner& runner, const NamedValues& leaves);
 
 // Sets the leaves, runs the step, and returns every fp32 tensor as it was when its op had just written it.
-NamedValues run_case(const Graph& logical, GraphRunner& runner, const NamedValues& leaves, const StepContext& context);
+NamedValues run_case(const graph::Graph& logical, GraphRunner& runner, const NamedValues& leaves,
+                     const kernels::StepContext& context);
 
-}  // namespace sluice
+}  // namespace sluice::testing

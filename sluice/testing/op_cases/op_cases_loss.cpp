@@ -1,49 +1,52 @@
 #include "sluice/testing/op_cases/case_builder.hpp"
 
-namespace sluice {
+namespace sluice::testing {
 namespace {
 
-OpCase softmax_case(const Shape& shape, float scale, bool causal) {
-  CaseBuilder builder("softmax " + to_string(shape) + (scale != 1 ? " scaled" : "") + (causal ? " causal" : ""));
-  const Attributes attributes{.causal = causal, .alpha = scale};
-  const TensorId y = builder.tensor("y", shape);
-  builder.op(OpKind::kSoftmax, attributes, {builder.tensor("x", shape)}, {y});
-  builder.op(OpKind::kSoftmaxBackward, attributes, {y, builder.gradient("dy", shape)}, {builder.gradient("dx", shape)});
+OpCase softmax_case(const graph::Shape& shape, float scale, bool causal) {
+  CaseBuilder builder("softmax " + graph::to_string(shape) + (scale != 1 ? " scaled" : "") + (causal ? " causal" : ""));
+  const graph::Attributes attributes{.causal = causal, .alpha = scale};
+  const graph::TensorId y = builder.tensor("y", shape);
+  builder.op(graph::OpKind::kSoftmax, attributes, {builder.tensor("x", shape)}, {y});
+  builder.op(graph::OpKind::kSoftmaxBackward, attributes, {y, builder.gradient("dy", shape)},
+             {builder.gradient("dx", shape)});
   builder.claim({"y", "dy", "x", "dx"});
   return builder.finish();
 }
 
-OpCase cross_entropy_case(const Shape& shape, bool hidden) {
-  CaseBuilder builder("softmax cross-entropy " + to_string(shape) + (hidden ? " of hidden tokens" : ""));
-  const TensorId logits = builder.tensor("logits", shape);
-  const TensorId labels = builder.integers("labels", Shape(shape.begin(), shape.end() - 1), shape.back(),
-                                           hidden ? Content::kHiddenTokens : Content::kLabels);
-  const TensorId loss = builder.tensor("loss", {1}, Role::kOutput);
-  const TensorId probabilities = builder.tensor("probabilities", shape);
-  builder.op(OpKind::kSoftmaxCrossEntropy, {}, {logits, labels}, {loss, probabilities});
-  builder.op(OpKind::kSoftmaxCrossEntropyBackward, {}, {probabilities, labels}, {builder.gradient("dlogits", shape)});
+OpCase cross_entropy_case(const graph::Shape& shape, bool hidden) {
+  CaseBuilder builder("softmax cross-entropy " + graph::to_string(shape) + (hidden ? " of hidden tokens" : ""));
+  const graph::TensorId logits = builder.tensor("logits", shape);
+  const graph::TensorId labels = builder.integers("labels", graph::Shape(shape.begin(), shape.end() - 1), shape.back(),
+                                                  hidden ? graph::Content::kHiddenTokens : graph::Content::kLabels);
+  const graph::TensorId loss = builder.tensor("loss", {1}, graph::Role::kOutput);
+  const graph::TensorId probabilities = builder.tensor("probabilities", shape);
+  builder.op(graph::OpKind::kSoftmaxCrossEntropy, {}, {logits, labels}, {loss, probabilities});
+  builder.op(graph::OpKind::kSoftmaxCrossEntropyBackward, {}, {probabilities, labels},
+             {builder.gradient("dlogits", shape)});
   builder.claim({"loss", "", "logits", "dlogits"});
   return builder.finish();
 }
 
 // The rows of `shape` in slices that end at `ends`; labels and loss are of all of them.
-OpCase sliced_cross_entropy_case(const Shape& shape, const std::vector<std::int64_t>& ends) {
-  CaseBuilder builder("softmax cross-entropy " + to_string(shape) + " in " + std::to_string(ends.size()) + " slices");
-  const TensorId labels =
-      builder.integers("labels", Shape(shape.begin(), shape.end() - 1), shape.back(), Content::kHiddenTokens);
-  const TensorId loss = builder.tensor("loss", {1}, Role::kOutput);
+OpCase sliced_cross_entropy_case(const graph::Shape& shape, const std::vector<std::int64_t>& ends) {
+  CaseBuilder builder("softmax cross-entropy " + graph::to_string(shape) + " in " + std::to_string(ends.size()) +
+                      " slices");
+  const graph::TensorId labels = builder.integers("labels", graph::Shape(shape.begin(), shape.end() - 1), shape.back(),
+                                                  graph::Content::kHiddenTokens);
+  const graph::TensorId loss = builder.tensor("loss", {1}, graph::Role::kOutput);
   std::int64_t begin = 0;
   for (const std::int64_t end : ends) {
     const std::string suffix = std::to_string(begin);
-    const Shape rows = {end - begin, shape.back()};
-    const Attributes part{.out_begin = begin, .out_end = end};
-    Attributes adding = part;
+    const graph::Shape rows = {end - begin, shape.back()};
+    const graph::Attributes part{.out_begin = begin, .out_end = end};
+    graph::Attributes adding = part;
     adding.accumulate = begin > 0;
-    const TensorId probabilities = builder.tensor("probabilities" + suffix, rows);
-    std::vector<TensorId> inputs = {builder.tensor("logits" + suffix, rows), labels};
+    const graph::TensorId probabilities = builder.tensor("probabilities" + suffix, rows);
+    std::vector<graph::TensorId> inputs = {builder.tensor("logits" + suffix, rows), labels};
     if (begin > 0) inputs.push_back(loss);
-    builder.op(OpKind::kSoftmaxCrossEntropy, adding, inputs, {loss, probabilities});
-    builder.op(OpKind::kSoftmaxCrossEntropyBackward, part, {probabilities, labels},
+    builder.op(graph::OpKind::kSoftmaxCrossEntropy, adding, inputs, {loss, probabilities});
+    builder.op(graph::OpKind::kSoftmaxCrossEntropyBackward, part, {probabilities, labels},
                {builder.gradient("dlogits" + suffix, rows)});
     builder.claim({"loss", "", "logits" + suffix, "dlogits" + suffix});
     begin = end;
@@ -51,22 +54,23 @@ OpCase sliced_cross_entropy_case(const Shape& shape, const std::vector<std::int6
   return builder.finish();
 }
 
-OpCase sigmoid_cross_entropy_case(const Shape& shape, float target) {
-  CaseBuilder builder("sigmoid cross-entropy " + to_string(shape) + " against " +
+OpCase sigmoid_cross_entropy_case(const graph::Shape& shape, float target) {
+  CaseBuilder builder("sigmoid cross-entropy " + graph::to_string(shape) + " against " +
                       std::to_string(static_cast<int>(100 * target)));
-  const Attributes attributes{.alpha = target};
-  const TensorId logits = builder.scaled(builder.tensor("logits", shape), 4);
-  builder.op(OpKind::kSigmoidCrossEntropy, attributes, {logits}, {builder.tensor("loss", {1}, Role::kOutput)});
-  builder.op(OpKind::kSigmoidCrossEntropyBackward, attributes, {logits}, {builder.gradient("dlogits", shape)});
+  const graph::Attributes attributes{.alpha = target};
+  const graph::TensorId logits = builder.scaled(builder.tensor("logits", shape), 4);
+  builder.op(graph::OpKind::kSigmoidCrossEntropy, attributes, {logits},
+             {builder.tensor("loss", {1}, graph::Role::kOutput)});
+  builder.op(graph::OpKind::kSigmoidCrossEntropyBackward, attributes, {logits}, {builder.gradient("dlogits", shape)});
   builder.claim({"loss", "", "logits", "dlogits"});
   return builder.finish();
 }
 
-OpCase mean_loss_case(const Shape& shape) {
-  CaseBuilder builder("mean as a loss " + to_string(shape));
-  const TensorId x = builder.scaled(builder.tensor("x", shape), 4);
-  builder.op(OpKind::kMeanLoss, {}, {x}, {builder.tensor("loss", {1}, Role::kOutput)});
-  builder.op(OpKind::kMeanLossBackward, {}, {x}, {builder.gradient("dx", shape)});
+OpCase mean_loss_case(const graph::Shape& shape) {
+  CaseBuilder builder("mean as a loss " + graph::to_string(shape));
+  const graph::TensorId x = builder.scaled(builder.tensor("x", shape), 4);
+  builder.op(graph::OpKind::kMeanLoss, {}, {x}, {builder.tensor("loss", {1}, graph::Role::kOutput)});
+  builder.op(graph::OpKind::kMeanLossBackward, {}, {x}, {builder.gradient("dx", shape)});
   builder.claim({"loss", "", "x", "dx"});
   return builder.finish();
 }
@@ -74,7 +78,8 @@ OpCase mean_loss_case(const Shape& shape) {
 }  // namespace
 
 void add_loss_cases(std::vector<OpCase>& cases) {
-  for (const Shape& shape : {Shape{4, 10}, Shape{2, 3, 5, 5}, Shape{2, 2, 20, 20}, Shape{3, 7, 33}}) {
+  for (const graph::Shape& shape :
+       {graph::Shape{4, 10}, graph::Shape{2, 3, 5, 5}, graph::Shape{2, 2, 20, 20}, graph::Shape{3, 7, 33}}) {
     cases.push_back(softmax_case(shape, 1, false));
     cases.push_back(softmax_case(shape, 0.35F, true));
   }
@@ -92,4 +97,4 @@ void add_loss_cases(std::vector<OpCase>& cases) {
   cases.push_back(mean_loss_case({3, 7, 5}));
 }
 
-}  // namespace sluice
+}  // namespace sluice::testing

@@ -4,61 +4,61 @@
 
 #include "sluice/testing/op_cases/case_builder.hpp"
 
-namespace sluice {
+namespace sluice::testing {
 namespace {
 
-std::string_view name_of(Activation activation) {
-  return activation == Activation::kNone ? "" : activation == Activation::kRelu ? " relu" : " relu6";
+std::string_view name_of(graph::Activation activation) {
+  return activation == graph::Activation::kNone ? "" : activation == graph::Activation::kRelu ? " relu" : " relu6";
 }
 
 // Parts of these extents along `axis` of `whole`; each part's gradient is a slice.
-OpCase concat_case(const Shape& whole, std::size_t axis, const std::vector<std::int64_t>& extents,
-                   Activation activation = Activation::kNone) {
-  CaseBuilder builder("concat " + to_string(whole) + " axis " + std::to_string(axis) + " of " + to_string(extents) +
-                      std::string(name_of(activation)));
-  std::vector<TensorId> parts;
+OpCase concat_case(const graph::Shape& whole, std::size_t axis, const std::vector<std::int64_t>& extents,
+                   graph::Activation activation = graph::Activation::kNone) {
+  CaseBuilder builder("concat " + graph::to_string(whole) + " axis " + std::to_string(axis) + " of " +
+                      graph::to_string(extents) + std::string(name_of(activation)));
+  std::vector<graph::TensorId> parts;
   for (const std::int64_t extent : extents) {
-    Shape shape = whole;
+    graph::Shape shape = whole;
     shape[axis] = extent;
     parts.push_back(builder.scaled(builder.tensor(fmt::format("x{}", parts.size()), shape), 4));
   }
   const auto axis_attribute = static_cast<std::int64_t>(axis);
-  const TensorId y = builder.tensor("y", whole);
-  builder.op(OpKind::kConcat, {.activation = activation, .axis = axis_attribute}, parts, {y});
-  TensorId dy = builder.gradient("dy", whole);
-  if (activation == Activation::kRelu) {
-    const TensorId inner = builder.gradient("dy_inner", whole);
-    builder.op(OpKind::kReluBackward, {}, {y, dy}, {inner});
+  const graph::TensorId y = builder.tensor("y", whole);
+  builder.op(graph::OpKind::kConcat, {.activation = activation, .axis = axis_attribute}, parts, {y});
+  graph::TensorId dy = builder.gradient("dy", whole);
+  if (activation == graph::Activation::kRelu) {
+    const graph::TensorId inner = builder.gradient("dy_inner", whole);
+    builder.op(graph::OpKind::kReluBackward, {}, {y, dy}, {inner});
     dy = inner;
   }
   std::int64_t begin = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const std::string suffix = std::to_string(i);
-    builder.op(OpKind::kSlice, {.axis = axis_attribute, .out_begin = begin, .out_end = begin + extents[i]}, {dy},
+    builder.op(graph::OpKind::kSlice, {.axis = axis_attribute, .out_begin = begin, .out_end = begin + extents[i]}, {dy},
                {builder.gradient("dx" + suffix, builder.shape(parts[i]))});
     begin += extents[i];
-    if (activation != Activation::kRelu6) builder.claim({"y", "dy", "x" + suffix, "dx" + suffix});
+    if (activation != graph::Activation::kRelu6) builder.claim({"y", "dy", "x" + suffix, "dx" + suffix});
   }
   return builder.finish();
 }
 
-OpCase slice_case(const Shape& x_shape, std::size_t axis, std::int64_t begin, std::int64_t end) {
-  CaseBuilder builder("slice " + to_string(x_shape) + " axis " + std::to_string(axis) + " from " +
+OpCase slice_case(const graph::Shape& x_shape, std::size_t axis, std::int64_t begin, std::int64_t end) {
+  CaseBuilder builder("slice " + graph::to_string(x_shape) + " axis " + std::to_string(axis) + " from " +
                       std::to_string(begin) + " to " + std::to_string(end));
-  const Attributes attributes{.axis = static_cast<std::int64_t>(axis), .out_begin = begin, .out_end = end};
-  Shape y_shape = x_shape;
+  const graph::Attributes attributes{.axis = static_cast<std::int64_t>(axis), .out_begin = begin, .out_end = end};
+  graph::Shape y_shape = x_shape;
   y_shape[axis] = end - begin;
-  builder.op(OpKind::kSlice, attributes, {builder.tensor("x", x_shape)}, {builder.tensor("y", y_shape)});
-  Attributes padding = attributes;
+  builder.op(graph::OpKind::kSlice, attributes, {builder.tensor("x", x_shape)}, {builder.tensor("y", y_shape)});
+  graph::Attributes padding = attributes;
   padding.shape = x_shape;
-  builder.op(OpKind::kPad, padding, {builder.gradient("dy", y_shape)}, {builder.gradient("dx", x_shape)});
+  builder.op(graph::OpKind::kPad, padding, {builder.gradient("dy", y_shape)}, {builder.gradient("dx", x_shape)});
   builder.claim({"y", "dy", "x", "dx"});
   return builder.finish();
 }
 
 // Each row of the matrix mixes a few neighbours; the last is empty.
-SparseMatrix band(std::int64_t rows, std::int64_t columns) {
-  SparseMatrix matrix;
+graph::SparseMatrix band(std::int64_t rows, std::int64_t columns) {
+  graph::SparseMatrix matrix;
   matrix.columns = columns;
   for (std::int64_t row = 0; row + 1 < rows; ++row) {
     for (std::int64_t term = 0; term <= row % 3; ++term) {
@@ -70,79 +70,82 @@ SparseMatrix band(std::int64_t rows, std::int64_t columns) {
   return matrix;
 }
 
-OpCase sparse_product_case(const Shape& x_shape, std::size_t axis, std::int64_t rows) {
-  CaseBuilder builder(fmt::format("sparse product {} axis {} to {}", to_string(x_shape), axis, rows));
-  Attributes attributes{.axis = static_cast<std::int64_t>(axis), .matrix = band(rows, x_shape[axis])};
-  Shape y_shape = x_shape;
+OpCase sparse_product_case(const graph::Shape& x_shape, std::size_t axis, std::int64_t rows) {
+  CaseBuilder builder(fmt::format("sparse product {} axis {} to {}", graph::to_string(x_shape), axis, rows));
+  graph::Attributes attributes{.axis = static_cast<std::int64_t>(axis), .matrix = band(rows, x_shape[axis])};
+  graph::Shape y_shape = x_shape;
   y_shape[axis] = rows;
-  builder.op(OpKind::kSparseProduct, attributes, {builder.tensor("x", x_shape)}, {builder.tensor("y", y_shape)});
-  attributes.matrix = transposed(*attributes.matrix);
-  builder.op(OpKind::kSparseProduct, attributes, {builder.gradient("dy", y_shape)}, {builder.gradient("dx", x_shape)});
+  builder.op(graph::OpKind::kSparseProduct, attributes, {builder.tensor("x", x_shape)}, {builder.tensor("y", y_shape)});
+  attributes.matrix = graph::transposed(*attributes.matrix);
+  builder.op(graph::OpKind::kSparseProduct, attributes, {builder.gradient("dy", y_shape)},
+             {builder.gradient("dx", x_shape)});
   builder.claim({"y", "dy", "x", "dx"});
   return builder.finish();
 }
 
-OpCase transpose_case(const Shape& x_shape, const std::vector<std::int64_t>& axes) {
-  CaseBuilder builder("transpose " + to_string(x_shape) + " to " + to_string(axes));
-  Shape y_shape;
+OpCase transpose_case(const graph::Shape& x_shape, const std::vector<std::int64_t>& axes) {
+  CaseBuilder builder("transpose " + graph::to_string(x_shape) + " to " + graph::to_string(axes));
+  graph::Shape y_shape;
   std::vector<std::int64_t> back(axes.size());
   for (std::size_t i = 0; i < axes.size(); ++i) {
     y_shape.push_back(x_shape[static_cast<std::size_t>(axes[i])]);
     back[static_cast<std::size_t>(axes[i])] = static_cast<std::int64_t>(i);
   }
-  builder.op(OpKind::kTranspose, {.axes = axes}, {builder.tensor("x", x_shape)}, {builder.tensor("y", y_shape)});
-  builder.op(OpKind::kTranspose, {.axes = back}, {builder.gradient("dy", y_shape)}, {builder.gradient("dx", x_shape)});
+  builder.op(graph::OpKind::kTranspose, {.axes = axes}, {builder.tensor("x", x_shape)}, {builder.tensor("y", y_shape)});
+  builder.op(graph::OpKind::kTranspose, {.axes = back}, {builder.gradient("dy", y_shape)},
+             {builder.gradient("dx", x_shape)});
   builder.claim({"y", "dy", "x", "dx"});
   return builder.finish();
 }
 
 // A view between two ops, as between a convolution network and its dense layer.
-OpCase reshape_case(const Shape& x_shape, const Shape& view_shape) {
-  CaseBuilder builder("relu of " + to_string(x_shape) + " seen as " + to_string(view_shape));
-  const TensorId inner = builder.tensor("inner", x_shape);
-  const TensorId view = builder.tensor("view", view_shape);
-  builder.op(OpKind::kRelu, {}, {builder.tensor("x", x_shape)}, {inner});
-  builder.op(OpKind::kReshape, {.shape = view_shape}, {inner}, {view});
-  builder.op(OpKind::kUnary, {.unary = UnaryFunction::kTanh}, {view}, {builder.tensor("y", view_shape)});
+OpCase reshape_case(const graph::Shape& x_shape, const graph::Shape& view_shape) {
+  CaseBuilder builder("relu of " + graph::to_string(x_shape) + " seen as " + graph::to_string(view_shape));
+  const graph::TensorId inner = builder.tensor("inner", x_shape);
+  const graph::TensorId view = builder.tensor("view", view_shape);
+  builder.op(graph::OpKind::kRelu, {}, {builder.tensor("x", x_shape)}, {inner});
+  builder.op(graph::OpKind::kReshape, {.shape = view_shape}, {inner}, {view});
+  builder.op(graph::OpKind::kUnary, {.unary = graph::UnaryFunction::kTanh}, {view}, {builder.tensor("y", view_shape)});
   return builder.finish();
 }
 
 // A batch copied out and back in two parts.
-OpCase batch_case(const Shape& shape) {
-  CaseBuilder builder("samples of " + to_string(shape));
-  const TensorId x = builder.tensor("x", shape);
-  const TensorId y = builder.tensor("y", shape);
+OpCase batch_case(const graph::Shape& shape) {
+  CaseBuilder builder("samples of " + graph::to_string(shape));
+  const graph::TensorId x = builder.tensor("x", shape);
+  const graph::TensorId y = builder.tensor("y", shape);
   const std::int64_t half = shape[0] / 2;
   for (const std::int64_t begin : {std::int64_t{0}, half}) {
-    Attributes attributes{.out_begin = begin, .out_end = begin == 0 ? half : shape[0]};
-    Shape part_shape = shape;
+    graph::Attributes attributes{.out_begin = begin, .out_end = begin == 0 ? half : shape[0]};
+    graph::Shape part_shape = shape;
     part_shape[0] = attributes.out_end - begin;
-    const TensorId part = builder.tensor("part" + std::to_string(begin), part_shape);
-    builder.op(OpKind::kSliceBatch, attributes, {x}, {part});
+    const graph::TensorId part = builder.tensor("part" + std::to_string(begin), part_shape);
+    builder.op(graph::OpKind::kSliceBatch, attributes, {x}, {part});
     attributes.partial = begin > 0;
-    std::vector<TensorId> inputs{part};
+    std::vector<graph::TensorId> inputs{part};
     if (attributes.partial) inputs.push_back(y);
-    builder.op(OpKind::kPlaceBatch, attributes, inputs, {y});
+    builder.op(graph::OpKind::kPlaceBatch, attributes, inputs, {y});
   }
   return builder.finish();
 }
 
-OpCase integer_case(const Shape& shape) {
-  CaseBuilder builder("integers as fp32 " + to_string(shape));
-  builder.op(OpKind::kCast, {}, {builder.integers("ids", shape, 1000)}, {builder.tensor("y", shape)});
+OpCase integer_case(const graph::Shape& shape) {
+  CaseBuilder builder("integers as fp32 " + graph::to_string(shape));
+  builder.op(graph::OpKind::kCast, {}, {builder.integers("ids", shape, 1000)}, {builder.tensor("y", shape)});
   return builder.finish();
 }
 
-OpCase cast_case(const Shape& shape, DType half) {
-  CaseBuilder builder("cast to " + std::string(to_string(half)) + " and back " + to_string(shape));
-  const TensorId rounded = builder.tensor("rounded", shape, Role::kActivation, half);
-  builder.op(OpKind::kCast, {}, {builder.tensor("x", shape)}, {rounded});
-  builder.op(OpKind::kCast, {}, {rounded}, {builder.tensor("y", shape)});
+OpCase cast_case(const graph::Shape& shape, graph::DType half) {
+  CaseBuilder builder("cast to " + std::string(to_string(half)) + " and back " + graph::to_string(shape));
+  const graph::TensorId rounded = builder.tensor("rounded", shape, graph::Role::kActivation, half);
+  builder.op(graph::OpKind::kCast, {}, {builder.tensor("x", shape)}, {rounded});
+  builder.op(graph::OpKind::kCast, {}, {rounded}, {builder.tensor("y", shape)});
   return builder.finish();
 }
 
 void add_concat_cases(std::vector<OpCase>& cases) {
-  for (const Activation activation : {Activation::kNone, Activation::kRelu, Activation::kRelu6}) {
+  for (const graph::Activation activation :
+       {graph::Activation::kNone, graph::Activation::kRelu, graph::Activation::kRelu6}) {
     cases.push_back(concat_case({2, 64, 5, 5}, 1, {16, 32, 16}, activation));
     cases.push_back(concat_case({2, 29, 4, 3}, 1, {16, 3, 10}, activation));
   }
@@ -185,10 +188,10 @@ void add_movement_cases(std::vector<OpCase>& cases) {
   cases.push_back(reshape_case({2, 6, 8}, {2, 6, 2, 4}));
   cases.push_back(batch_case({4, 16, 3, 3}));
   cases.push_back(batch_case({5, 10, 3}));
-  for (const DType half : {DType::kBF16, DType::kF16}) {
+  for (const graph::DType half : {graph::DType::kBF16, graph::DType::kF16}) {
     cases.push_back(cast_case({3, 50}, half));
     cases.push_back(cast_case({2, 16, 3, 3}, half));
   }
 }
 
-}  // namespace sluice
+}  // namespace sluice::testing

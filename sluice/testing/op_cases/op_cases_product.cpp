@@ -2,50 +2,50 @@
 
 #include "sluice/testing/op_cases/case_builder.hpp"
 
-namespace sluice {
+namespace sluice::testing {
 namespace {
 
 using Axes = std::vector<std::int64_t>;
 
 struct DenseLayer {
-  Shape x;
+  graph::Shape x;
   std::int64_t in, out, slice;  // computed in slices of `slice` output features
   bool bias = false;
 };
 
 // x with the run of last dimensions that has `in` elements replaced by `out`.
-Shape rows_of(const DenseLayer& layer) {
-  Shape shape = layer.x;
+graph::Shape rows_of(const DenseLayer& layer) {
+  graph::Shape shape = layer.x;
   for (std::int64_t run = 1; run < layer.in; shape.pop_back()) run *= shape.back();
   shape.push_back(layer.out);
   return shape;
 }
 
 OpCase dense_case(const DenseLayer& layer) {
-  CaseBuilder builder("dense " + to_string(layer.x) + " to " + std::to_string(layer.out) + " by " +
+  CaseBuilder builder("dense " + graph::to_string(layer.x) + " to " + std::to_string(layer.out) + " by " +
                       std::to_string(layer.slice) + (layer.bias ? " bias" : ""));
-  const Shape y_shape = rows_of(layer);
-  const TensorId x = builder.tensor("x", layer.x);
-  const TensorId y = builder.tensor("y", y_shape);
-  const TensorId dy = builder.gradient("dy", y_shape);
-  const TensorId dx = builder.gradient("dx", layer.x);
+  const graph::Shape y_shape = rows_of(layer);
+  const graph::TensorId x = builder.tensor("x", layer.x);
+  const graph::TensorId y = builder.tensor("y", y_shape);
+  const graph::TensorId dy = builder.gradient("dy", y_shape);
+  const graph::TensorId dx = builder.gradient("dx", layer.x);
   for (std::int64_t begin = 0; begin < layer.out; begin += layer.slice) {
     const std::int64_t count = std::min(layer.slice, layer.out - begin);
     const std::string suffix = std::to_string(begin);
-    Attributes attributes;
+    graph::Attributes attributes;
     if (layer.slice < layer.out) attributes = {.out_begin = begin, .out_end = begin + count, .partial = begin > 0};
-    const TensorId w = builder.parameter("w" + suffix, {count, layer.in});
-    std::vector<TensorId> inputs{x, w};
+    const graph::TensorId w = builder.parameter("w" + suffix, {count, layer.in});
+    std::vector<graph::TensorId> inputs{x, w};
     if (layer.bias) inputs.push_back(builder.parameter("bias" + suffix, {count}));
     if (attributes.partial) inputs.push_back(y);
-    builder.op(OpKind::kDense, attributes, inputs, {y});
-    std::vector<TensorId> backward_inputs{dy, w};
+    builder.op(graph::OpKind::kDense, attributes, inputs, {y});
+    std::vector<graph::TensorId> backward_inputs{dy, w};
     if (attributes.partial) backward_inputs.push_back(dx);
-    builder.op(OpKind::kDenseBackwardData, attributes, backward_inputs, {dx});
-    std::vector<TensorId> outputs{builder.parameter_gradient("dw" + suffix, {count, layer.in})};
+    builder.op(graph::OpKind::kDenseBackwardData, attributes, backward_inputs, {dx});
+    std::vector<graph::TensorId> outputs{builder.parameter_gradient("dw" + suffix, {count, layer.in})};
     if (layer.bias) outputs.push_back(builder.parameter_gradient("dbias" + suffix, {count}));
     attributes.partial = false;
-    builder.op(OpKind::kDenseBackwardWeights, attributes, {x, dy}, outputs);
+    builder.op(graph::OpKind::kDenseBackwardWeights, attributes, {x, dy}, outputs);
     builder.claim({"y", "dy", "w" + suffix, "dw" + suffix});
     if (layer.bias) builder.claim({"y", "dy", "bias" + suffix, "dbias" + suffix});
   }
@@ -54,27 +54,28 @@ OpCase dense_case(const DenseLayer& layer) {
 }
 
 // One layer used twice: the second gradient of its weights is added to the first.
-OpCase shared_dense_case(const Shape& x_shape, std::int64_t out, bool bias) {
-  CaseBuilder builder("dense used twice " + to_string(x_shape) + " to " + std::to_string(out) + (bias ? " bias" : ""));
+OpCase shared_dense_case(const graph::Shape& x_shape, std::int64_t out, bool bias) {
+  CaseBuilder builder("dense used twice " + graph::to_string(x_shape) + " to " + std::to_string(out) +
+                      (bias ? " bias" : ""));
   const std::int64_t in = x_shape.back();
-  const Shape y_shape = rows_of({x_shape, in, out, out});
-  const TensorId w = builder.parameter("w", {out, in});
-  const TensorId dw = builder.parameter_gradient("dw", {out, in});
-  const TensorId bias_id = bias ? builder.parameter("bias", {out}) : -1;
-  const TensorId dbias = bias ? builder.parameter_gradient("dbias", {out}) : -1;
-  const TensorId dy = builder.gradient("dy", y_shape);
-  std::vector<TensorId> results;
+  const graph::Shape y_shape = rows_of({x_shape, in, out, out});
+  const graph::TensorId w = builder.parameter("w", {out, in});
+  const graph::TensorId dw = builder.parameter_gradient("dw", {out, in});
+  const graph::TensorId bias_id = bias ? builder.parameter("bias", {out}) : -1;
+  const graph::TensorId dbias = bias ? builder.parameter_gradient("dbias", {out}) : -1;
+  const graph::TensorId dy = builder.gradient("dy", y_shape);
+  std::vector<graph::TensorId> results;
   for (const char* use : {"1", "2"}) {
-    const TensorId x = builder.tensor(std::string("x") + use, x_shape);
+    const graph::TensorId x = builder.tensor(std::string("x") + use, x_shape);
     results.push_back(builder.tensor(std::string("y") + use, y_shape));
-    std::vector<TensorId> inputs{x, w}, gradients{dw}, backward_inputs{x, dy};
+    std::vector<graph::TensorId> inputs{x, w}, gradients{dw}, backward_inputs{x, dy};
     const bool accumulate = results.size() == 2;
     if (bias) inputs.push_back(bias_id), gradients.push_back(dbias);
     if (accumulate) backward_inputs.insert(backward_inputs.end(), gradients.begin(), gradients.end());
-    builder.op(OpKind::kDense, {}, inputs, {results.back()});
-    builder.op(OpKind::kDenseBackwardWeights, {.accumulate = accumulate}, backward_inputs, gradients);
+    builder.op(graph::OpKind::kDense, {}, inputs, {results.back()});
+    builder.op(graph::OpKind::kDenseBackwardWeights, {.accumulate = accumulate}, backward_inputs, gradients);
   }
-  builder.op(OpKind::kAdd, {}, results, {builder.tensor("y", y_shape)});
+  builder.op(graph::OpKind::kAdd, {}, results, {builder.tensor("y", y_shape)});
   builder.claim({"y", "dy", "w", "dw"});
   if (bias) builder.claim({"y", "dy", "bias", "dbias"});
   return builder.finish();
@@ -93,38 +94,38 @@ Axes with_last_swapped(Axes axes, std::size_t rank) {
   return axes;
 }
 
-Shape permuted(const Shape& shape, const Axes& axes) {
-  Shape result = shape;
+graph::Shape permuted(const graph::Shape& shape, const Axes& axes) {
+  graph::Shape result = shape;
   for (std::size_t i = 0; i < axes.size(); ++i) result[i] = shape[static_cast<std::size_t>(axes[i])];
   return result;
 }
 
 struct Product {
   std::string what;
-  Shape a, b;
+  graph::Shape a, b;
   Axes perm_a, perm_b, perm_y;
   float alpha = 1;
 };
 
 // The product, and both gradients as products with the permutations turned round.
 OpCase matmul_case(const Product& p) {
-  CaseBuilder builder("matmul " + p.what + " " + to_string(p.a) + " by " + to_string(p.b));
-  Shape product = permuted(p.a, p.perm_a);
+  CaseBuilder builder("matmul " + p.what + " " + graph::to_string(p.a) + " by " + graph::to_string(p.b));
+  graph::Shape product = permuted(p.a, p.perm_a);
   product.back() = permuted(p.b, p.perm_b).back();
-  const Shape y_shape = permuted(product, p.perm_y);
-  const TensorId a = builder.tensor("a", p.a);
-  const TensorId b = builder.tensor("b", p.b);
-  const TensorId dy = builder.gradient("dy", y_shape);
+  const graph::Shape y_shape = permuted(product, p.perm_y);
+  const graph::TensorId a = builder.tensor("a", p.a);
+  const graph::TensorId b = builder.tensor("b", p.b);
+  const graph::TensorId dy = builder.gradient("dy", y_shape);
   const std::size_t rank = p.a.size();
-  builder.op(OpKind::kMatMul, {.perm_a = p.perm_a, .perm_b = p.perm_b, .perm_y = p.perm_y, .alpha = p.alpha}, {a, b},
-             {builder.tensor("y", y_shape)});
-  builder.op(OpKind::kMatMul,
+  builder.op(graph::OpKind::kMatMul, {.perm_a = p.perm_a, .perm_b = p.perm_b, .perm_y = p.perm_y, .alpha = p.alpha},
+             {a, b}, {builder.tensor("y", y_shape)});
+  builder.op(graph::OpKind::kMatMul,
              {.perm_a = inverse(p.perm_y),
               .perm_b = with_last_swapped(p.perm_b, rank),
               .perm_y = inverse(p.perm_a),
               .alpha = p.alpha},
              {dy, b}, {builder.gradient("da", p.a)});
-  builder.op(OpKind::kMatMul,
+  builder.op(graph::OpKind::kMatMul,
              {.perm_a = with_last_swapped(p.perm_a, rank),
               .perm_b = inverse(p.perm_y),
               .perm_y = inverse(p.perm_b),
@@ -165,4 +166,4 @@ void add_product_cases(std::vector<OpCase>& cases) {
   for (const Product& product : kProducts) cases.push_back(matmul_case(product));
 }
 
-}  // namespace sluice
+}  // namespace sluice::testing

@@ -1,14 +1,14 @@
 #include "sluice/testing/op_cases/case_builder.hpp"
 
-namespace sluice {
+namespace sluice::testing {
 namespace {
 
-OpCase running_sum_case(const Shape& shape, std::int64_t axis, bool causal) {
+OpCase running_sum_case(const graph::Shape& shape, std::int64_t axis, bool causal) {
   CaseBuilder builder("running sum " + std::string(causal ? "" : "from behind ") + "along " + std::to_string(axis) +
-                      " of " + to_string(shape));
-  const Attributes forwards{.axis = axis, .causal = causal}, backwards{.axis = axis, .causal = !causal};
-  builder.op(OpKind::kRunningSum, forwards, {builder.tensor("x", shape)}, {builder.tensor("y", shape)});
-  builder.op(OpKind::kRunningSum, backwards, {builder.gradient("dy", shape)}, {builder.gradient("dx", shape)});
+                      " of " + graph::to_string(shape));
+  const graph::Attributes forwards{.axis = axis, .causal = causal}, backwards{.axis = axis, .causal = !causal};
+  builder.op(graph::OpKind::kRunningSum, forwards, {builder.tensor("x", shape)}, {builder.tensor("y", shape)});
+  builder.op(graph::OpKind::kRunningSum, backwards, {builder.gradient("dy", shape)}, {builder.gradient("dx", shape)});
   builder.claim({"y", "dy", "x", "dx"});
   return builder.finish();
 }
@@ -24,4 +24,4 @@ void add_running_sum_cases(std::vector<OpCase>& cases) {
   cases.push_back(running_sum_case({4, 3, 5, 6}, 2, true));  // images, whose samples may be cut
 }
 
-}  // namespace sluice
+}  // namespace sluice::testing

@@ -22,9 +22,9 @@ namespace sluice::testing {
 
 struct RandomGraphOptions {
   int most_layers = 8;
-  Bytes most_bytes = 5 * kBlockAlignment;  // of one tensor; sizes need not be multiples of the alignment
+  Bytes most_bytes = 5 * memory::kBlockAlignment;  // of one tensor; sizes need not be multiples of the alignment
 };
 
-Graph random_graph(std::uint64_t seed, const RandomGraphOptions& options = {});
+graph::Graph random_graph(std::uint64_t seed, const RandomGraphOptions& options = {});
 
 }  // namespace sluice::testing

@@ -16,7 +16,8 @@ constexpr Bytes kPlenty = Bytes{1} << 40;
 
 class TensorPlacer {
  public:
-  TensorPlacer(SeededRandom& random, const Graph& graph, const Machine& machine, PlanBuilder& builder, TensorId tensor)
+  TensorPlacer(SeededRandom& random, const graph::Graph& graph, const memory::Machine& machine,
+               plan::PlanBuilder& builder, graph::TensorId tensor)
       : random_(random),
         machine_(machine),
         builder_(builder),
@@ -26,8 +27,8 @@ class TensorPlacer {
         copies_(machine.tiers.size()),
         last_end_(machine.tiers.size(), 0) {}
 
-  void run(const std::vector<Use>& uses) {
-    if (is_persistent(role_)) begin_step();
+  void run(const std::vector<graph::Use>& uses) {
+    if (graph::is_persistent(role_)) begin_step();
     for (std::size_t i = 0; i < uses.size(); ++i) {
       next_write_ = op_count_;
       for (std::size_t j = uses.size(); j-- > i;) {
@@ -37,7 +38,7 @@ class TensorPlacer {
       use(uses[i]);
     }
     next_write_ = op_count_;
-    if (uses.empty() && !is_persistent(role_)) return;
+    if (uses.empty() && !graph::is_persistent(role_)) return;
     act_before(op_count_);
     end_step();
   }
@@ -45,26 +46,30 @@ class TensorPlacer {
  private:
   // The open residency in one tier; its end is decided when it is closed.
   struct Copy {
-    ResidencyIndex residency = 0;
-    OpIndex begin = 0;
-    OpIndex valid_from = 0;
-    OpIndex keep_until = 0;  // earliest end that what was decided so far allows
+    plan::ResidencyIndex residency = 0;
+    graph::OpIndex begin = 0;
+    graph::OpIndex valid_from = 0;
+    graph::OpIndex keep_until = 0;  // earliest end that what was decided so far allows
     bool valid = false;
   };
 
-  std::optional<Copy>& copy(TierId tier) { return copies_[static_cast<std::size_t>(tier)]; }
-  OpIndex& last_end(TierId tier) { return last_end_[static_cast<std::size_t>(tier)]; }
+  std::optional<Copy>& copy(memory::TierId tier) { return copies_[static_cast<std::size_t>(tier)]; }
+  graph::OpIndex& last_end(memory::TierId tier) { return last_end_[static_cast<std::size_t>(tier)]; }
   // A persistent tensor may not be brought back to its place at the moment it leaves it: see plan_builder.hpp.
-  OpIndex pause(TierId tier) const { return tier == start_tier_ ? 1 : 0; }
-  TierId random_tier() { return random_.between<TierId>(0, static_cast<TierId>(machine_.tiers.size()) - 1); }
-  bool is_valid(TierId tier, OpIndex by) { return copy(tier) && copy(tier)->valid && copy(tier)->valid_from <= by; }
+  graph::OpIndex pause(memory::TierId tier) const { return tier == start_tier_ ? 1 : 0; }
+  memory::TierId random_tier() {
+    return random_.between<memory::TierId>(0, static_cast<memory::TierId>(machine_.tiers.size()) - 1);
+  }
+  bool is_valid(memory::TierId tier, graph::OpIndex by) {
+    return copy(tier) && copy(tier)->valid && copy(tier)->valid_from <= by;
+  }
 
-  void open(TierId tier, OpIndex begin) {
-    const ResidencyIndex residency = builder_.add_residency(tensor_, tier, {begin, begin + 1});
+  void open(memory::TierId tier, graph::OpIndex begin) {
+    const plan::ResidencyIndex residency = builder_.add_residency(tensor_, tier, {begin, begin + 1});
     copy(tier) = Copy{residency, begin, begin, begin + 1, false};
   }
 
-  void close(TierId tier, OpIndex end) {
+  void close(memory::TierId tier, graph::OpIndex end) {
     builder_.set_residency_ops(copy(tier)->residency, {copy(tier)->begin, end});
     last_end(tier) = end + pause(tier);
     copy(tier).reset();
@@ -76,47 +81,48 @@ class TensorPlacer {
     copy(start_tier_)->valid = true;
   }
 
-  void act_before(OpIndex op) {
+  void act_before(graph::OpIndex op) {
     for (int actions = random_.between(0, 3); actions > 0; --actions) {
-      const TierId tier = random_tier();
+      const memory::TierId tier = random_tier();
       if (!copy(tier) || !copy(tier)->valid) {
         copy_before(tier, op);
       } else {
         drop_before(tier, op);
       }
     }
-    for (TierId tier = 0; tier < static_cast<TierId>(copies_.size()); ++tier) {
+    for (memory::TierId tier = 0; tier < static_cast<memory::TierId>(copies_.size()); ++tier) {
       if (copy(tier) && !copy(tier)->valid && random_.chance(0.5)) drop_before(tier, op);
     }
   }
 
   // A copy that ops cannot read may take until the tensor is written; others must be there for the next use.
-  void copy_before(TierId to, OpIndex op) {
-    const TierId from = random_tier();
+  void copy_before(memory::TierId to, graph::OpIndex op) {
+    const memory::TierId from = random_tier();
     if (from == to || !is_valid(from, op) || !machine_.link_between(from, to)) return;
-    const OpIndex latest = machine_.tier(to).addressable ? op : random_.between(op, next_write_);
+    const graph::OpIndex latest = machine_.tier(to).addressable ? op : random_.between(op, next_write_);
     if (last_end(to) < latest && last_end(to) < op_count_) migrate(from, to, latest);
   }
 
-  void drop_before(TierId tier, OpIndex op) {
-    const OpIndex latest = std::min(op, op_count_ - 1) - pause(tier);
+  void drop_before(memory::TierId tier, graph::OpIndex op) {
+    const graph::OpIndex latest = std::min(op, op_count_ - 1) - pause(tier);
     if (copy(tier)->keep_until > latest || tier == pinned_tier_) return;
-    const OpIndex end = random_.between(copy(tier)->keep_until, latest);
+    const graph::OpIndex end = random_.between(copy(tier)->keep_until, latest);
     bool survives = !copy(tier)->valid;
-    for (TierId other = 0; other < static_cast<TierId>(copies_.size()); ++other) {
+    for (memory::TierId other = 0; other < static_cast<memory::TierId>(copies_.size()); ++other) {
       survives = survives || (other != tier && is_valid(other, end));
     }
     if (survives) close(tier, end);
   }
 
-  void migrate(TierId from, TierId to, OpIndex latest) {
-    const OpIndex room_free = copy(to) ? 0 : last_end(to);
-    const OpIndex earliest = std::max(copy(from)->valid_from, room_free) - 1;
-    const OpIndex issue_after = random_.between(earliest, latest - 1);
-    const OpIndex needed_by = random_.chance(0.3) ? issue_after + 1 : random_.between(issue_after + 1, latest);
+  void migrate(memory::TierId from, memory::TierId to, graph::OpIndex latest) {
+    const graph::OpIndex room_free = copy(to) ? 0 : last_end(to);
+    const graph::OpIndex earliest = std::max(copy(from)->valid_from, room_free) - 1;
+    const graph::OpIndex issue_after = random_.between(earliest, latest - 1);
+    const graph::OpIndex needed_by = random_.chance(0.3) ? issue_after + 1 : random_.between(issue_after + 1, latest);
     if (!copy(to)) {
-      const OpIndex begin = std::min(issue_after + 1, op_count_ - 1);
-      const OpIndex first = std::max(room_free, issue_after == kStepStart || !is_persistent(role_) ? 0 : 1);
+      const graph::OpIndex begin = std::min(issue_after + 1, op_count_ - 1);
+      const graph::OpIndex first =
+          std::max(room_free, issue_after == plan::kStepStart || !graph::is_persistent(role_) ? 0 : 1);
       open(to, random_.chance(0.2) && first < begin ? random_.between(first, begin) : begin);
     }
     builder_.add_migration(tensor_, copy(from)->residency, copy(to)->residency, issue_after, needed_by);
@@ -126,18 +132,18 @@ class TensorPlacer {
     copy(to)->valid = true;
   }
 
-  void make_valid(TierId tier, OpIndex by) {
+  void make_valid(memory::TierId tier, graph::OpIndex by) {
     if (is_valid(tier, by)) return;
-    for (TierId from = 0; from < static_cast<TierId>(copies_.size()); ++from) {
+    for (memory::TierId from = 0; from < static_cast<memory::TierId>(copies_.size()); ++from) {
       if (is_valid(from, by) && machine_.link_between(from, tier)) return migrate(from, tier, by);
     }
-    make_valid(kFastTier, by);  // every slow tier is linked to the fast one
-    migrate(kFastTier, tier, by);
+    make_valid(memory::kFastTier, by);  // every slow tier is linked to the fast one
+    migrate(memory::kFastTier, tier, by);
   }
 
-  void use(const Use& use) {
-    TierId tier = kFastTier;
-    if (const TierId other = random_tier(); machine_.tier(other).addressable) tier = other;
+  void use(const graph::Use& use) {
+    memory::TierId tier = memory::kFastTier;
+    if (const memory::TierId other = random_tier(); machine_.tier(other).addressable) tier = other;
     if (use.reads) {
       make_valid(tier, use.op);
     } else if (!copy(tier)) {
@@ -148,42 +154,42 @@ class TensorPlacer {
     if (use.writes) written_at(use.op, tier);
   }
 
-  void written_at(OpIndex op, TierId tier) {
+  void written_at(graph::OpIndex op, memory::TierId tier) {
     for (std::optional<Copy>& other : copies_) {
       if (other) other->valid = false;
     }
     copy(tier)->valid = true;
     copy(tier)->valid_from = op + 1;
-    if (role_ == Role::kOutput) pinned_tier_ = tier;
+    if (role_ == graph::Role::kOutput) pinned_tier_ = tier;
   }
 
   void end_step() {
-    if (is_persistent(role_)) {
+    if (graph::is_persistent(role_)) {
       make_valid(start_tier_, op_count_);
       pinned_tier_ = start_tier_;
     }
-    for (TierId tier = 0; tier < static_cast<TierId>(copies_.size()); ++tier) {
+    for (memory::TierId tier = 0; tier < static_cast<memory::TierId>(copies_.size()); ++tier) {
       if (!copy(tier)) continue;
-      const OpIndex earliest = copy(tier)->keep_until;
+      const graph::OpIndex earliest = copy(tier)->keep_until;
       close(tier, tier == pinned_tier_ ? op_count_ : random_.between(earliest, std::min(earliest + 3, op_count_)));
     }
   }
 
   SeededRandom& random_;
-  const Machine& machine_;
-  PlanBuilder& builder_;
-  TensorId tensor_;
-  Role role_;
-  OpIndex op_count_;
+  const memory::Machine& machine_;
+  plan::PlanBuilder& builder_;
+  graph::TensorId tensor_;
+  graph::Role role_;
+  graph::OpIndex op_count_;
   std::vector<std::optional<Copy>> copies_;  // by TierId
-  std::vector<OpIndex> last_end_;            // by TierId: of the residencies closed
-  OpIndex next_write_ = 0;                   // at or after the next use
-  TierId start_tier_ = -1;                   // of a persistent tensor
-  TierId pinned_tier_ = -1;                  // must keep its copy until the step ends
+  std::vector<graph::OpIndex> last_end_;     // by TierId: of the residencies closed
+  graph::OpIndex next_write_ = 0;            // at or after the next use
+  memory::TierId start_tier_ = -1;           // of a persistent tensor
+  memory::TierId pinned_tier_ = -1;          // must keep its copy until the step ends
 };
 
-Tier make_tier(const char* name, TierKind kind, BytesPerSecond bandwidth) {
-  Tier tier;
+memory::Tier make_tier(const char* name, memory::TierKind kind, BytesPerSecond bandwidth) {
+  memory::Tier tier;
   tier.name = name;
   tier.kind = kind;
   tier.capacity = kPlenty;
@@ -192,9 +198,9 @@ Tier make_tier(const char* name, TierKind kind, BytesPerSecond bandwidth) {
   return tier;
 }
 
-void join(Machine& machine, TierId a, TierId b, BytesPerSecond bandwidth) {
+void join(memory::Machine& machine, memory::TierId a, memory::TierId b, BytesPerSecond bandwidth) {
   for (const auto& [from, to] : {std::pair(a, b), std::pair(b, a)}) {
-    Link link;
+    memory::Link link;
     link.from = from;
     link.to = to;
     link.bandwidth = bandwidth;
@@ -204,43 +210,47 @@ void join(Machine& machine, TierId a, TierId b, BytesPerSecond bandwidth) {
 }
 
 // What may lie encoded: in a slow tier, where no op uses it and no step begins, and joined with tier 0 only.
-std::vector<ResidencyIndex> may_be_encoded(const Graph& graph, const Plan& plan) {
+std::vector<plan::ResidencyIndex> may_be_encoded(const graph::Graph& graph, const plan::Plan& plan) {
   std::vector<bool> may(plan.residencies.size());
   for (std::size_t i = 0; i < may.size(); ++i) {
-    const Residency& r = plan.residencies[i];
-    may[i] = r.tier != kFastTier && !is_persistent(graph.tensor(r.tensor).role);
-    for (OpIndex op = r.ops.begin; op < r.ops.end && may[i]; ++op) {
+    const plan::Residency& r = plan.residencies[i];
+    may[i] = r.tier != memory::kFastTier && !graph::is_persistent(graph.tensor(r.tensor).role);
+    for (graph::OpIndex op = r.ops.begin; op < r.ops.end && may[i]; ++op) {
       const auto& tiers = plan.ops[static_cast<std::size_t>(op)].operand_tiers;
-      std::vector<TensorId> operands = graph.op(op).inputs;
+      std::vector<graph::TensorId> operands = graph.op(op).inputs;
       operands.insert(operands.end(), graph.op(op).outputs.begin(), graph.op(op).outputs.end());
       for (std::size_t k = 0; k < operands.size(); ++k)
         may[i] = may[i] && !(operands[k] == r.tensor && tiers[k] == r.tier);
     }
   }
-  for (const Migration& m : plan.migrations) {
-    const bool with_fast = plan.residencies[m.from].tier == kFastTier || plan.residencies[m.to].tier == kFastTier;
+  for (const plan::Migration& m : plan.migrations) {
+    const bool with_fast =
+        plan.residencies[m.from].tier == memory::kFastTier || plan.residencies[m.to].tier == memory::kFastTier;
     if (!with_fast) may[static_cast<std::size_t>(m.from)] = may[static_cast<std::size_t>(m.to)] = false;
   }
-  std::vector<ResidencyIndex> found;
+  std::vector<plan::ResidencyIndex> found;
   for (std::size_t i = 0; i < may.size(); ++i) {
-    if (may[i]) found.push_back(static_cast<ResidencyIndex>(i));
+    if (may[i]) found.push_back(static_cast<plan::ResidencyIndex>(i));
   }
   return found;
 }
 
-void encode_some(SeededRandom& random, const Graph& graph, Plan& plan) {
-  for (const ResidencyIndex i : may_be_encoded(graph, plan)) {
-    if (random.chance(0.5)) plan.residencies[i].encoding = own_encoding(graph.tensor(plan.residencies[i].tensor));
+void encode_some(SeededRandom& random, const graph::Graph& graph, plan::Plan& plan) {
+  for (const plan::ResidencyIndex i : may_be_encoded(graph, plan)) {
+    if (random.chance(0.5))
+      plan.residencies[i].encoding = graph::own_encoding(graph.tensor(plan.residencies[i].tensor));
   }
-  plan.arena_bytes[static_cast<std::size_t>(kFastTier)] += staging_bytes(plan);
+  plan.arena_bytes[static_cast<std::size_t>(memory::kFastTier)] += plan::staging_bytes(plan);
 }
 
 // The same plan in an arena whose pages somebody has shuffled: what is no longer in one piece is stitched.
 class PageShuffle {
  public:
-  PageShuffle(SeededRandom& random, const Graph& graph, Plan& plan)
-      : graph_(graph), plan_(plan), next_address_(plan.arena_bytes.front() + kBlockAlignment * random.between(0, 2)) {
-    const Bytes pages = (plan.arena_bytes.front() - staging_bytes(plan)) / kBlockAlignment;
+  PageShuffle(SeededRandom& random, const graph::Graph& graph, plan::Plan& plan)
+      : graph_(graph),
+        plan_(plan),
+        next_address_(plan.arena_bytes.front() + memory::kBlockAlignment * random.between(0, 2)) {
+    const Bytes pages = (plan.arena_bytes.front() - plan::staging_bytes(plan)) / memory::kBlockAlignment;
     for (Bytes page = 0; page < pages; ++page) page_of_.push_back(page);
     for (Bytes swaps = random.between<Bytes>(0, pages); swaps > 0; --swaps) {
       std::swap(page_of_[random.between<std::size_t>(0, page_of_.size() - 1)],
@@ -249,17 +259,17 @@ class PageShuffle {
   }
 
   void run() {
-    const std::vector<Room> rooms = residency_rooms(graph_, plan_);
-    const std::vector<BlockPlace> places = block_places(plan_);
+    const std::vector<plan::Room> rooms = plan::residency_rooms(graph_, plan_);
+    const std::vector<plan::BlockPlace> places = plan::block_places(plan_);
     for (std::size_t i = 0; i < rooms.size(); ++i) {
-      Residency& r = plan_.residencies[i];
-      if (r.tier != kFastTier || rooms[i].bytes == 0 || places[i].block >= 0) continue;
+      plan::Residency& r = plan_.residencies[i];
+      if (r.tier != memory::kFastTier || rooms[i].bytes == 0 || places[i].block >= 0) continue;
       r.offset = moved({r.offset, r.offset + rooms[i].bytes});
     }
-    for (const Block& block : plan_.blocks) {
-      const Residency& first = plan_.residencies[block.members.front()];
-      if (first.tier != kFastTier) continue;
-      const std::vector<Bytes> distances = block_offsets(graph_, plan_, block);
+    for (const plan::Block& block : plan_.blocks) {
+      const plan::Residency& first = plan_.residencies[block.members.front()];
+      if (first.tier != memory::kFastTier) continue;
+      const std::vector<Bytes> distances = plan::block_offsets(graph_, plan_, block);
       const Bytes address = moved({first.offset, first.offset + distances.back()});
       for (std::size_t i = 0; i < block.members.size(); ++i) {
         plan_.residencies[block.members[i]].offset = address + distances[i];
@@ -272,24 +282,24 @@ class PageShuffle {
   Bytes moved(Interval<Bytes> bytes) {
     const auto [known, is_new] = addresses_.try_emplace(bytes, 0);
     if (!is_new) return known->second;
-    const Bytes first = bytes.begin / kBlockAlignment;
+    const Bytes first = bytes.begin / memory::kBlockAlignment;
     std::vector<Interval<Bytes>> memory;
-    for (Bytes page = first; page * kBlockAlignment < bytes.end; ++page) {
-      const Bytes begin = page_of_[static_cast<std::size_t>(page)] * kBlockAlignment;
+    for (Bytes page = first; page * memory::kBlockAlignment < bytes.end; ++page) {
+      const Bytes begin = page_of_[static_cast<std::size_t>(page)] * memory::kBlockAlignment;
       if (memory.empty() || memory.back().end != begin) memory.push_back({begin, begin});
-      memory.back().end += kBlockAlignment;
+      memory.back().end += memory::kBlockAlignment;
     }
     Bytes address = memory.front().begin;
     if (memory.size() > 1) {
       address = next_address_;
       plan_.stitches.push_back({address, std::move(memory)});
-      next_address_ = stitch_end(plan_.stitches.back());
+      next_address_ = memory::stitch_end(plan_.stitches.back());
     }
-    return known->second = address + bytes.begin - first * kBlockAlignment;
+    return known->second = address + bytes.begin - first * memory::kBlockAlignment;
   }
 
-  const Graph& graph_;
-  Plan& plan_;
+  const graph::Graph& graph_;
+  plan::Plan& plan_;
   Bytes next_address_;
   std::vector<Bytes> page_of_;
   std::map<Interval<Bytes>, Bytes> addresses_;
@@ -297,34 +307,34 @@ class PageShuffle {
 
 }  // namespace
 
-Machine random_machine(std::uint64_t seed) {
+memory::Machine random_machine(std::uint64_t seed) {
   SeededRandom random(seed);
-  Machine machine;
+  memory::Machine machine;
   machine.cpu = "test";
-  machine.tiers = {make_tier("dram", TierKind::kDram, 40e9)};
+  machine.tiers = {make_tier("dram", memory::TierKind::kDram, 40e9)};
   const int shape = random.between(0, 3);
   if (shape != 0) {
-    machine.tiers.push_back(make_tier("slow", TierKind::kEmulated, 5e9));
+    machine.tiers.push_back(make_tier("slow", memory::TierKind::kEmulated, 5e9));
     join(machine, 0, 1, 4e9);
   }
   if (shape != 1) {
-    machine.tiers.push_back(make_tier("file", TierKind::kFile, 2e9));
-    const auto file = static_cast<TierId>(machine.tiers.size()) - 1;
+    machine.tiers.push_back(make_tier("file", memory::TierKind::kFile, 2e9));
+    const auto file = static_cast<memory::TierId>(machine.tiers.size()) - 1;
     join(machine, 0, file, 2e9);
     if (shape == 3) join(machine, 1, file, 2e9);
   }
   return machine;
 }
 
-Plan random_plan(std::uint64_t seed, const Graph& graph, const Machine& machine) {
+plan::Plan random_plan(std::uint64_t seed, const graph::Graph& graph, const memory::Machine& machine) {
   SeededRandom random(seed);
-  PlanBuilder builder(graph, machine);
-  const Liveness liveness = analyze_liveness(graph);
-  for (TensorId tensor = 0; tensor < graph.tensor_count(); ++tensor) {
+  plan::PlanBuilder builder(graph, machine);
+  const graph::Liveness liveness = graph::analyze_liveness(graph);
+  for (graph::TensorId tensor = 0; tensor < graph.tensor_count(); ++tensor) {
     TensorPlacer(random, graph, machine, builder, tensor).run(liveness.uses[static_cast<std::size_t>(tensor)]);
   }
-  Plan plan = builder.finish(std::vector<Bytes>(machine.tiers.size(), kPlenty)).value();
-  const bool on_gpu = !machine.tier(kFastTier).kind->host_reaches;
+  plan::Plan plan = builder.finish(std::vector<Bytes>(machine.tiers.size(), kPlenty)).value();
+  const bool on_gpu = !machine.tier(memory::kFastTier).kind->host_reaches;
   if (!on_gpu) encode_some(random, graph, plan);
   if (!on_gpu && plan.arena_bytes.front() > staging_bytes(plan) && random.chance(0.5))
     PageShuffle(random, graph, plan).run();

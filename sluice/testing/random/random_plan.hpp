@@ -14,8 +14,8 @@
 namespace sluice::testing {
 
 // One of: DRAM and a file; DRAM and an addressable slow tier; all three, with or without a link between the slow two.
-Machine random_machine(std::uint64_t seed);
+memory::Machine random_machine(std::uint64_t seed);
 
-Plan random_plan(std::uint64_t seed, const Graph& graph, const Machine& machine);
+plan::Plan random_plan(std::uint64_t seed, const graph::Graph& graph, const memory::Machine& machine);
 
 }  // namespace sluice::testing

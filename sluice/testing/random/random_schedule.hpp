@@ -10,6 +10,6 @@
 namespace sluice::testing {
 
 // Every op that makes something of its own at least once. About `repeats` times as many executions as ops; seeded.
-std::vector<OpIndex> random_schedule(const Graph& graph, std::uint64_t seed, double repeats = 1.5);
+std::vector<graph::OpIndex> random_schedule(const graph::Graph& graph, std::uint64_t seed, double repeats = 1.5);
 
 }  // namespace sluice::testing

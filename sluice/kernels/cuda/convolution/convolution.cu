@@ -7,13 +7,13 @@
 #include "sluice/kernels/cuda/launch.cuh"
 #include "sluice/kernels/cuda/operands.cuh"
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 namespace {
 
 void finish(const CudaCall& call) {
   const bool has_bias = call.inputs.size() > 2;
-  const Activation activation = call.attributes().activation;
-  if (!has_bias && activation == Activation::kNone) return;
+  const graph::Activation activation = call.attributes().activation;
+  if (!has_bias && activation == graph::Activation::kNone) return;
   const Operand& output = call.output(0);
   const Cells bias = has_bias ? cells(call.input(2)) : Cells();
   const Cells y = cells(output);
@@ -51,31 +51,32 @@ void widen(cudaStream_t stream, const Cells& from, const Cells& to, std::int64_t
 // Which operands are the fine and the coarse image, by kind: fine, coarse, filters; inputs count from 0, -1 the output.
 ConvolutionShape shape_of(const OpRequest& request) {
   const auto& in = request.inputs;
-  const Shape& out = request.outputs[0];
+  const graph::Shape& out = request.outputs[0];
   ConvolutionShape shape{.window = request.op.attributes.window,
                          .groups = request.op.attributes.groups,
                          .dtype = request.input_types[0],
                          .target = request.output_types[0]};
-  const auto give = [&](ConvolutionWay way, const Shape& fine, const Shape& coarse, const Shape& filters) {
+  const auto give = [&](ConvolutionWay way, const graph::Shape& fine, const graph::Shape& coarse,
+                        const graph::Shape& filters) {
     shape.way = way;
     shape.fine = fine;
     shape.coarse = coarse;
     shape.filters = filters;
   };
   switch (request.op.kind) {
-    case OpKind::kConv2d:
+    case graph::OpKind::kConv2d:
       give(ConvolutionWay::kToCoarse, in[0], out, in[1]);
       break;
-    case OpKind::kConv2dBackwardData:
+    case graph::OpKind::kConv2dBackwardData:
       give(ConvolutionWay::kToFine, out, in[0], in[1]);
       break;
-    case OpKind::kConv2dBackwardWeights:
+    case graph::OpKind::kConv2dBackwardWeights:
       give(ConvolutionWay::kToFilters, in[0], in[1], out);
       break;
-    case OpKind::kConvTranspose2d:
+    case graph::OpKind::kConvTranspose2d:
       give(ConvolutionWay::kToFine, out, in[0], in[1]);
       break;
-    case OpKind::kConvTranspose2dBackwardData:
+    case graph::OpKind::kConvTranspose2dBackwardData:
       give(ConvolutionWay::kToCoarse, in[0], out, in[1]);
       break;
     default:
@@ -92,17 +93,17 @@ class Convolution : public PreparedOp {
       : shape_(std::move(shape)), method_(std::move(method)) {
     // cuDNN may have no kernel that makes fp32 filters of bf16 images: bf16 ones are widened then.
     if (request.output_types[0] != shape_.target)
-      narrow_bytes_ = align_up(element_count(request.outputs[0]) * size_of(shape_.target), kWorkspaceAlignment);
+      narrow_bytes_ = align_up(graph::element_count(request.outputs[0]) * size_of(shape_.target), kWorkspaceAlignment);
     workspace_bytes = narrow_bytes_ + method_->workspace_bytes;
     if (shape_.way != ConvolutionWay::kToFilters || request.outputs.size() < 2) return;
-    const Shape& dy = request.inputs[1];
-    workspace_bytes = std::max(workspace_bytes, sum_rows_workspace<1>(dy[1], element_count(dy) / dy[1]));
+    const graph::Shape& dy = request.inputs[1];
+    workspace_bytes = std::max(workspace_bytes, sum_rows_workspace<1>(dy[1], graph::element_count(dy) / dy[1]));
   }
 
   void run(const CudaCall& call) override {
     const bool to_filters = shape_.way == ConvolutionWay::kToFilters;
     // A transposed convolution's gradient reads the coarse image first.
-    const bool swapped = call.op.kind == OpKind::kConvTranspose2dBackwardWeights;
+    const bool swapped = call.op.kind == graph::OpKind::kConvTranspose2dBackwardWeights;
     const Operand& source = call.input(swapped ? 1 : 0);
     const Operand& other = call.input(swapped ? 0 : 1);
     const Operand& target = call.output(0);
@@ -123,10 +124,10 @@ class Convolution : public PreparedOp {
   Bytes narrow_bytes_ = 0;  // of a bf16 gradient before it is widened
 };
 
-bool is_convolution(OpKind kind) {
-  return kind == OpKind::kConv2d || kind == OpKind::kConv2dBackwardData || kind == OpKind::kConv2dBackwardWeights ||
-         kind == OpKind::kConvTranspose2d || kind == OpKind::kConvTranspose2dBackwardData ||
-         kind == OpKind::kConvTranspose2dBackwardWeights;
+bool is_convolution(graph::OpKind kind) {
+  return kind == graph::OpKind::kConv2d || kind == graph::OpKind::kConv2dBackwardData ||
+         kind == graph::OpKind::kConv2dBackwardWeights || kind == graph::OpKind::kConvTranspose2d ||
+         kind == graph::OpKind::kConvTranspose2dBackwardData || kind == graph::OpKind::kConvTranspose2dBackwardWeights;
 }
 
 }  // namespace
@@ -148,4 +149,4 @@ Ways prepare_convolution(const Context& context, const OpRequest& request) {
   return ways;
 }
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

@@ -7,17 +7,17 @@
 
 #include "sluice/kernels/cuda/prepared_op.hpp"
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 
 enum class ConvolutionWay { kToCoarse, kToFine, kToFilters };
 
 struct ConvolutionShape {
   ConvolutionWay way = ConvolutionWay::kToCoarse;
-  Shape fine, coarse, filters;  // filters: [coarse channels, fine channels of a group, height, width]
-  Window window;
+  graph::Shape fine, coarse, filters;  // filters: [coarse channels, fine channels of a group, height, width]
+  graph::Window window;
   std::int64_t groups = 1;
-  DType dtype = DType::kF32;   // of both sources
-  DType target = DType::kF32;  // of what is made
+  graph::DType dtype = graph::DType::kF32;   // of both sources
+  graph::DType target = graph::DType::kF32;  // of what is made
 
   std::string key() const;  // equal for equal shapes
 };
@@ -26,7 +26,7 @@ class ConvolutionMethod {
  public:
   virtual ~ConvolutionMethod() = default;
   // `source` and `other`: fine image and filters (to coarse), coarse image and filters (to fine), fine and coarse image
-  // (to filters). Throws CudaFailure.
+  // (to filters). Throws gpu::CudaFailure.
   virtual void run(const void* source, const void* other, void* target, void* workspace) const = 0;
 
   std::string name;  // the same in every process
@@ -47,4 +47,4 @@ ConvolutionMethods flipped_methods(const Context& context, const ConvolutionShap
                                    const std::vector<std::string>& wanted);
 ConvolutionMethods pointwise_methods(const Context& context, const ConvolutionShape& shape, Bytes scratch);
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

@@ -7,7 +7,7 @@
 #include "sluice/kernels/cuda/convolution/convolution.hpp"
 #include "sluice/kernels/cuda/launch.cuh"
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 namespace {
 
 constexpr std::size_t kMostMethods = 3;  // kept for an op to choose among
@@ -29,8 +29,8 @@ class DeviceBuffer {
 };
 
 // Values like data: zeros would be faster than they are in use.
-void fill(cudaStream_t stream, void* data, Bytes bytes, DType dtype) {
-  if (dtype == DType::kBF16) {
+void fill(cudaStream_t stream, void* data, Bytes bytes, graph::DType dtype) {
+  if (dtype == graph::DType::kBF16) {
     auto* const halves = static_cast<std::uint16_t*>(data);
     for_each_element(stream, bytes / 2, [=] __device__(std::int64_t i) {
       const auto bits = static_cast<std::uint16_t>(mix64(static_cast<std::uint64_t>(i)));
@@ -79,8 +79,8 @@ class Trial {
         expected_(bytes_of(made(shape), shape.target)),
         workspace_(workspace),
         difference_((2 + 2 * kParts) * static_cast<Bytes>(sizeof(float))),
-        half_(shape.target == DType::kBF16),
-        elements_(element_count(made(shape))) {
+        half_(shape.target == graph::DType::kBF16),
+        elements_(graph::element_count(made(shape))) {
     fill(context.stream(), source_.data(), bytes_of(first(shape), shape.dtype), shape.dtype);
     fill(context.stream(), other_.data(), bytes_of(second(shape), shape.dtype), shape.dtype);
     check(cudaEventCreate(&begin_), "making an event");
@@ -117,18 +117,20 @@ class Trial {
   }
 
  private:
-  static const Shape& first(const ConvolutionShape& shape) {
+  static const graph::Shape& first(const ConvolutionShape& shape) {
     return shape.way == ConvolutionWay::kToFine ? shape.coarse : shape.fine;
   }
-  static const Shape& second(const ConvolutionShape& shape) {
+  static const graph::Shape& second(const ConvolutionShape& shape) {
     return shape.way == ConvolutionWay::kToFilters ? shape.coarse : shape.filters;
   }
-  static const Shape& made(const ConvolutionShape& shape) {
+  static const graph::Shape& made(const ConvolutionShape& shape) {
     return shape.way == ConvolutionWay::kToCoarse ? shape.coarse
            : shape.way == ConvolutionWay::kToFine ? shape.fine
                                                   : shape.filters;
   }
-  static Bytes bytes_of(const Shape& shape, DType dtype) { return element_count(shape) * size_of(dtype); }
+  static Bytes bytes_of(const graph::Shape& shape, graph::DType dtype) {
+    return graph::element_count(shape) * size_of(dtype);
+  }
 
   const Context& context_;
   DeviceBuffer source_, other_, target_, expected_, workspace_, difference_;
@@ -147,7 +149,7 @@ ConvolutionMethods by_time(const Context& context, const ConvolutionShape& shape
     try {
       const Seconds seconds = trial.time(*method);
       if (trial.agrees()) timed.emplace_back(seconds, method);
-    } catch (const CudaFailure&) {
+    } catch (const gpu::CudaFailure&) {
       cudaGetLastError();
     }
   }
@@ -213,4 +215,4 @@ const ConvolutionMethods& convolution_methods(const Context& context, const Conv
   return found->second;
 }
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

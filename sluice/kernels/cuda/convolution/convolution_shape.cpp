@@ -3,7 +3,7 @@
 
 #include "sluice/kernels/cuda/convolution/convolution.hpp"
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 
 std::string ConvolutionShape::key() const {
   return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", static_cast<int>(way), fmt::join(fine, ","),
@@ -12,4 +12,4 @@ std::string ConvolutionShape::key() const {
                      window.pad_right, groups, static_cast<int>(dtype), static_cast<int>(target));
 }
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

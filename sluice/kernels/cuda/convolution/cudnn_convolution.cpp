@@ -7,7 +7,7 @@
 #include "sluice/kernels/cuda/convolution/convolution.hpp"
 #include "sluice/kernels/cuda/convolution/cudnn_descriptor.hpp"
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 namespace {
 
 // What the tensors are called between an operation and its run.
@@ -18,11 +18,13 @@ constexpr std::int64_t kFilters = 'w';
 constexpr std::int64_t kAlignment = 64;  // of operands, in bytes
 constexpr int kMostEngines = 12;         // tried for one convolution
 
-cudnnDataType_t type_of(DType dtype) { return dtype == DType::kBF16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT; }
+cudnnDataType_t type_of(graph::DType dtype) {
+  return dtype == graph::DType::kBF16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT;
+}
 
-Descriptor describe_tensor(std::int64_t name, const Shape& shape, DType dtype) {
+Descriptor describe_tensor(std::int64_t name, const graph::Shape& shape, graph::DType dtype) {
   Descriptor tensor(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
-  Shape strides(shape.size(), 1);
+  graph::Shape strides(shape.size(), 1);
   for (std::size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
   tensor.set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, type_of(dtype));
   tensor.set(CUDNN_ATTR_TENSOR_DIMENSIONS, shape);
@@ -33,7 +35,7 @@ Descriptor describe_tensor(std::int64_t name, const Shape& shape, DType dtype) {
   return tensor;
 }
 
-Descriptor describe_window(const Window& window) {
+Descriptor describe_window(const graph::Window& window) {
   Descriptor convolution(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
   convolution.set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT);
   convolution.set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, CUDNN_CROSS_CORRELATION);
@@ -121,7 +123,7 @@ std::vector<Descriptor> advised_engines(const Descriptor& graph, cudnnBackendHeu
 }
 
 // Whether the engine adds in a fixed order and in full precision.
-bool is_exact(const Descriptor& configured, DType dtype) {
+bool is_exact(const Descriptor& configured, graph::DType dtype) {
   Descriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
   cudnnBackendDescriptor_t handle = engine.get();
   std::int64_t count = 0;
@@ -135,7 +137,7 @@ bool is_exact(const Descriptor& configured, DType dtype) {
   return std::none_of(notes.begin(), notes.begin() + count, [&](cudnnBackendNumericalNote_t note) {
     const bool rounds = note == CUDNN_NUMERICAL_NOTE_TENSOR_CORE || note == CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS;
     return note == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC || note == CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION ||
-           (rounds && dtype == DType::kF32);
+           (rounds && dtype == graph::DType::kF32);
   });
 }
 
@@ -211,4 +213,4 @@ ConvolutionMethods cudnn_methods(const Context& context, const ConvolutionShape&
   return methods;
 }
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

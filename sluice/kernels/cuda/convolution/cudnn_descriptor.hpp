@@ -9,7 +9,7 @@
 
 #include "sluice/kernels/cuda/context.hpp"
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 
 class Descriptor {
  public:
@@ -30,8 +30,8 @@ class Descriptor {
   void set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, std::int64_t count, const void* values) {
     check(cudnnBackendSetAttribute(descriptor_, name, type, count, values), "describing to cuDNN");
   }
-  template <typename Value>
-  void set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, const Value& value) {
+  template <typename onnx::Value>
+  void set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, const onnx::Value& value) {
     set(name, type, 1, &value);
   }
   void set(cudnnBackendAttributeName_t name, const std::vector<std::int64_t>& values) {
@@ -49,4 +49,4 @@ class Descriptor {
   cudnnBackendDescriptor_t descriptor_ = nullptr;
 };
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

@@ -4,14 +4,14 @@
 #include "sluice/kernels/cuda/convolution/convolution.hpp"
 #include "sluice/kernels/cuda/launch.cuh"
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 namespace {
 
 // Plain numbers of a convolution, for the device.
 struct Connections {
   std::int64_t batch, fine_channels, fine_rows, fine_columns, coarse_channels, coarse_rows, coarse_columns;
   std::int64_t group_fine, group_coarse;  // channels of one group
-  Window window;
+  graph::Window window;
 
   explicit Connections(const ConvolutionShape& shape)
       : batch(shape.fine[0]),
@@ -32,7 +32,7 @@ __device__ float coarse_value(const Connections& all, const Cells& fine, const C
   const std::int64_t row = i / all.coarse_columns % all.coarse_rows;
   const std::int64_t channel = i / (all.coarse_columns * all.coarse_rows) % all.coarse_channels;
   const std::int64_t sample = i / (all.coarse_columns * all.coarse_rows * all.coarse_channels);
-  const Window& window = all.window;
+  const graph::Window& window = all.window;
   float sum = 0;
   for (std::int64_t c = 0; c < all.group_fine; ++c) {
     const std::int64_t fine_channel = channel / all.group_coarse * all.group_fine + c;
@@ -54,7 +54,7 @@ __device__ float fine_value(const Connections& all, const Cells& coarse, const C
   const std::int64_t y = i / all.fine_columns % all.fine_rows;
   const std::int64_t channel = i / (all.fine_columns * all.fine_rows) % all.fine_channels;
   const std::int64_t sample = i / (all.fine_columns * all.fine_rows * all.fine_channels);
-  const Window& window = all.window;
+  const graph::Window& window = all.window;
   float sum = 0;
   for (std::int64_t c = 0; c < all.group_coarse; ++c) {
     const std::int64_t coarse_channel = channel / all.group_fine * all.group_coarse + c;
@@ -78,7 +78,7 @@ __device__ float fine_value(const Connections& all, const Cells& coarse, const C
 // What coarse pixel k (counted over samples, rows, columns) adds to filter element i.
 __device__ float filter_term(const Connections& all, const Cells& fine, const Cells& coarse, std::int64_t i,
                              std::int64_t k) {
-  const Window& window = all.window;
+  const graph::Window& window = all.window;
   const std::int64_t kw = i % window.kernel_w;
   const std::int64_t kh = i / window.kernel_w % window.kernel_h;
   const std::int64_t c = i / (window.kernel_w * window.kernel_h) % all.group_fine;
@@ -98,14 +98,14 @@ void run_directly(const ConvolutionShape& shape, cudaStream_t stream, const Cell
                   const Cells& target) {
   const Connections all(shape);
   if (shape.way == ConvolutionWay::kToCoarse) {
-    for_each_element(stream, element_count(shape.coarse),
+    for_each_element(stream, graph::element_count(shape.coarse),
                      [=] __device__(std::int64_t i) { target.set(i, coarse_value(all, source, other, i)); });
   } else if (shape.way == ConvolutionWay::kToFine) {
-    for_each_element(stream, element_count(shape.fine),
+    for_each_element(stream, graph::element_count(shape.fine),
                      [=] __device__(std::int64_t i) { target.set(i, fine_value(all, source, other, i)); });
   } else {
     const std::int64_t terms = all.batch * all.coarse_rows * all.coarse_columns;
-    for_each_row(stream, element_count(shape.filters), [=] __device__(std::int64_t i, Block & block) {
+    for_each_row(stream, graph::element_count(shape.filters), [=] __device__(std::int64_t i, Block & block) {
       const float sum = block.sum(terms, [&](std::int64_t k) { return filter_term(all, source, other, i, k); });
       if (block.leads()) target.set(i, sum);
     });
@@ -119,9 +119,9 @@ class DirectMethod : public ConvolutionMethod {
   }
 
   void run(const void* source, const void* other, void* target, void* /*workspace*/) const override {
-    const bool half = shape_.dtype == DType::kBF16;
+    const bool half = shape_.dtype == graph::DType::kBF16;
     run_directly(shape_, context_.stream(), Cells(const_cast<void*>(source), half),
-                 Cells(const_cast<void*>(other), half), Cells(target, shape_.target == DType::kBF16));
+                 Cells(const_cast<void*>(other), half), Cells(target, shape_.target == graph::DType::kBF16));
   }
 
  private:
@@ -135,4 +135,4 @@ std::shared_ptr<ConvolutionMethod> direct_method(const Context& context, const C
   return std::make_shared<DirectMethod>(context, shape);
 }
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

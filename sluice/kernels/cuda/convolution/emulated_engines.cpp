@@ -4,7 +4,7 @@
 
 #include "sluice/kernels/cuda/convolution/convolution.hpp"
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 namespace {
 
 class EmulatedEngine : public ConvolutionMethod {
@@ -45,4 +45,4 @@ ConvolutionMethods cudnn_methods(const Context& context, const ConvolutionShape&
   return methods;
 }
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

@@ -4,14 +4,14 @@
 #include "sluice/kernels/cuda/convolution/convolution.hpp"
 #include "sluice/kernels/cuda/launch.cuh"
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 namespace {
 
 constexpr std::string_view kPrefix = "flipped_";
 
 // Without strides, and with no more padding than the window reaches.
 bool can_be_flipped(const ConvolutionShape& shape) {
-  const Window& window = shape.window;
+  const graph::Window& window = shape.window;
   const std::int64_t reach_h = (shape.filters[2] - 1) * window.dilation_h;
   const std::int64_t reach_w = (shape.filters[3] - 1) * window.dilation_w;
   return shape.way == ConvolutionWay::kToFine && shape.groups == 1 && window.stride_h == 1 && window.stride_w == 1 &&
@@ -20,7 +20,7 @@ bool can_be_flipped(const ConvolutionShape& shape) {
 }
 
 ConvolutionShape flipped(const ConvolutionShape& shape) {
-  const Window& window = shape.window;
+  const graph::Window& window = shape.window;
   const std::int64_t reach_h = (shape.filters[2] - 1) * window.dilation_h;
   const std::int64_t reach_w = (shape.filters[3] - 1) * window.dilation_w;
   ConvolutionShape other = shape;
@@ -34,7 +34,7 @@ ConvolutionShape flipped(const ConvolutionShape& shape) {
   return other;
 }
 
-void flip(cudaStream_t stream, const Shape& filters, const Cells& from, const Cells& to) {
+void flip(cudaStream_t stream, const graph::Shape& filters, const Cells& from, const Cells& to) {
   const std::int64_t coarse = filters[0];
   const std::int64_t fine = filters[1];
   const std::int64_t taps = filters[2] * filters[3];
@@ -50,20 +50,20 @@ class FlippedMethod : public ConvolutionMethod {
   FlippedMethod(const Context& context, const ConvolutionShape& shape, std::shared_ptr<ConvolutionMethod> inner)
       : context_(context), filters_(shape.filters), dtype_(shape.dtype), inner_(std::move(inner)) {
     name = std::string(kPrefix) + inner_->name;
-    filter_bytes_ = align_up(element_count(filters_) * size_of(dtype_), kWorkspaceAlignment);
+    filter_bytes_ = align_up(graph::element_count(filters_) * size_of(dtype_), kWorkspaceAlignment);
     workspace_bytes = filter_bytes_ + inner_->workspace_bytes;
   }
 
   void run(const void* source, const void* other, void* target, void* workspace) const override {
-    const bool half = dtype_ == DType::kBF16;
+    const bool half = dtype_ == graph::DType::kBF16;
     flip(context_.stream(), filters_, Cells(const_cast<void*>(other), half), Cells(workspace, half));
     inner_->run(source, workspace, target, static_cast<std::byte*>(workspace) + filter_bytes_);
   }
 
  private:
   const Context& context_;
-  Shape filters_;
-  DType dtype_;
+  graph::Shape filters_;
+  graph::DType dtype_;
   std::shared_ptr<ConvolutionMethod> inner_;
   Bytes filter_bytes_ = 0;
 };
@@ -86,4 +86,4 @@ ConvolutionMethods flipped_methods(const Context& context, const ConvolutionShap
   return methods;
 }
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

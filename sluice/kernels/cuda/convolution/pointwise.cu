@@ -7,11 +7,11 @@
 #include "sluice/kernels/cuda/launch.cuh"
 #include "sluice/kernels/cuda/product.hpp"
 
-namespace sluice::cuda {
+namespace sluice::kernels::cuda {
 namespace {
 
 bool is_pointwise(const ConvolutionShape& shape) {
-  const Window& window = shape.window;
+  const graph::Window& window = shape.window;
   return shape.groups == 1 && shape.filters[2] == 1 && shape.filters[3] == 1 && window.pad_top == 0 &&
          window.pad_left == 0 && window.pad_bottom == 0 && window.pad_right == 0;
 }
@@ -35,7 +35,8 @@ std::int64_t samples_at_once(const ConvolutionShape& shape) {
   constexpr Bytes kProducts = 32 * kMiB;
   const PointwiseSizes of(shape);
   if (shape.way != ConvolutionWay::kToFilters) return of.samples;
-  std::int64_t most = std::clamp<std::int64_t>(kProducts / (of.coarse * of.fine * size_of(DType::kF32)), 1, of.samples);
+  std::int64_t most =
+      std::clamp<std::int64_t>(kProducts / (of.coarse * of.fine * size_of(graph::DType::kF32)), 1, of.samples);
   while (of.samples % most != 0) --most;
   return most;
 }
@@ -52,7 +53,7 @@ ProductShape product_of(const ConvolutionShape& shape) {
   } else {  // a product of each sample, to be summed
     product.rows = of.coarse, product.columns = of.fine, product.depth = of.pixels;
     product.a = of.coarse_image(), product.b = of.fine_image(true), product.c = {of.fine, false, of.coarse * of.fine};
-    product.result = DType::kF32;
+    product.result = graph::DType::kF32;
   }
   return product;
 }
@@ -117,13 +118,13 @@ class PointwiseMethod : public ConvolutionMethod {
         way_(shape.way),
         sizes_(shape),
         stride_(shape),
-        half_(shape.dtype == DType::kBF16),
+        half_(shape.dtype == graph::DType::kBF16),
         at_once_(samples_at_once(shape)),
         product_(context, product_of(shape), scratch) {
     name = "cublaslt";
     if (!stride_.is_one()) seen_bytes_ = room(sizes_.samples * sizes_.fine * sizes_.pixels * size_of(shape.dtype));
     if (way_ == ConvolutionWay::kToFilters)
-      products_bytes_ = room(at_once_ * sizes_.coarse * sizes_.fine * size_of(DType::kF32));
+      products_bytes_ = room(at_once_ * sizes_.coarse * sizes_.fine * size_of(graph::DType::kF32));
     workspace_bytes = seen_bytes_ + products_bytes_ + product_.workspace_bytes();
   }
 
@@ -149,7 +150,7 @@ class PointwiseMethod : public ConvolutionMethod {
 
  private:
   void sum_products(const void* fine, const void* coarse, float* filters, std::byte* products, void* rest) const {
-    const Bytes element = half_ ? size_of(DType::kBF16) : size_of(DType::kF32);
+    const Bytes element = half_ ? graph::size_of(graph::DType::kBF16) : graph::size_of(graph::DType::kF32);
     for (std::int64_t sample = 0; sample < sizes_.samples; sample += at_once_) {
       const auto moved = [&](const void* image, std::int64_t channels) {
         return static_cast<const std::byte*>(image) + sample * channels * sizes_.pixels * element;
@@ -178,7 +179,7 @@ class PointwiseMethod : public ConvolutionMethod {
 }  // namespace
 
 ConvolutionMethods pointwise_methods(const Context& context, const ConvolutionShape& shape, Bytes scratch) {
-  const DType made = shape.way == ConvolutionWay::kToFilters ? DType::kF32 : shape.dtype;
+  const graph::DType made = shape.way == ConvolutionWay::kToFilters ? graph::DType::kF32 : shape.dtype;
   if (!is_pointwise(shape) || shape.target != made) return {};
   constexpr Bytes kEnough = 4 * kMiB;
   auto method = std::make_shared<PointwiseMethod>(context, shape, std::min(kEnough, scratch));
@@ -186,4 +187,4 @@ ConvolutionMethods pointwise_methods(const Context& context, const ConvolutionSh
   return {method};
 }
 
-}  // namespace sluice::cuda
+}  // namespace sluice::kernels::cuda

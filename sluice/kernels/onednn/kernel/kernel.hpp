@@ -19,11 +19,11 @@
 #include "sluice/kernels/backend.hpp"
 #include "sluice/kernels/onednn/kernel/layout.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 
 struct OperandRequest {
-  Shape shape;
-  DType dtype = DType::kF32;
+  graph::Shape shape;
+  graph::DType dtype = graph::DType::kF32;
   std::optional<Layout> layout;  // nothing: the kernel may choose
   bool operator==(const OperandRequest&) const = default;
 };
@@ -37,8 +37,8 @@ enum class Method {
 };
 
 struct KernelRequest {
-  OpKind kind = OpKind::kInput;
-  Attributes attributes;
+  graph::OpKind kind = graph::OpKind::kInput;
+  graph::Attributes attributes;
   std::vector<OperandRequest> inputs;
   std::vector<OperandRequest> outputs;
   Bytes scratch = 0;  // what a kernel may take to be faster
@@ -72,7 +72,7 @@ std::vector<Layout> plain_layouts(const std::vector<OperandRequest>& operands);
 
 // The kernels of one file, each beside the kind it runs.
 using KernelMaker = KernelPtr (*)(const KernelRequest& request, const dnnl::engine& engine);
-using KernelMakers = std::vector<std::pair<OpKind, KernelMaker>>;
+using KernelMakers = std::vector<std::pair<graph::OpKind, KernelMaker>>;
 
 // clang-format off
 #define SLUICE_KERNEL_FAMILIES(FAMILY) \
@@ -120,4 +120,4 @@ KernelPtr make_kernel(const KernelRequest& request, const dnnl::engine& engine);
 // take the kernel's place, and of another time or workspace. At most four.
 std::vector<KernelRequest> other_methods(const KernelRequest& request, const Kernel& kernel);
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <vector>
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 using Tag = dnnl::memory::format_tag;
@@ -57,9 +57,9 @@ bool equal_dims(const Layout& a, const Layout& b) {
          std::equal(a.data.padded_dims, padded_end, b.data.padded_dims);
 }
 
-Shape shape_of(const Layout& layout) { return {layout.data.dims, layout.data.dims + layout.data.ndims}; }
+graph::Shape shape_of(const Layout& layout) { return {layout.data.dims, layout.data.dims + layout.data.ndims}; }
 
-Layout row_major(const Shape& shape, dnnl::memory::data_type type) {
+Layout row_major(const graph::Shape& shape, dnnl::memory::data_type type) {
   dnnl::memory::dims strides(shape.size(), 1);
   for (std::size_t i = shape.size(); i > 1; --i) strides[i - 2] = strides[i - 1] * shape[i - 1];
   return {shape, type, strides};
@@ -67,34 +67,34 @@ Layout row_major(const Shape& shape, dnnl::memory::data_type type) {
 
 }  // namespace
 
-dnnl::memory::data_type onednn_type(DType dtype) {
+dnnl::memory::data_type onednn_type(graph::DType dtype) {
   switch (dtype) {
-    case DType::kF32:
+    case graph::DType::kF32:
       return dnnl::memory::data_type::f32;
-    case DType::kI32:
+    case graph::DType::kI32:
       return dnnl::memory::data_type::s32;
-    case DType::kU8:
+    case graph::DType::kU8:
       return dnnl::memory::data_type::u8;
-    case DType::kBF16:
+    case graph::DType::kBF16:
       return dnnl::memory::data_type::bf16;
-    case DType::kF16:
+    case graph::DType::kF16:
       return dnnl::memory::data_type::f16;
   }
   SLUICE_CHECK(false, "unknown dtype");
 }
 
-Layout plain_layout(const Shape& shape, DType dtype) { return row_major(shape, onednn_type(dtype)); }
+Layout plain_layout(const graph::Shape& shape, graph::DType dtype) { return row_major(shape, onednn_type(dtype)); }
 
-Layout any_layout(const Shape& shape, DType dtype) {
+Layout any_layout(const graph::Shape& shape, graph::DType dtype) {
   return {shape, onednn_type(dtype), dnnl::memory::format_tag::any};
 }
 
-Layout preferred_image_layout(const Shape& shape, DType dtype) {
+Layout preferred_image_layout(const graph::Shape& shape, graph::DType dtype) {
   if (shape.size() != 4 || shape[1] % kChannelBlock != 0) return plain_layout(shape, dtype);
   return {shape, onednn_type(dtype), dnnl::memory::format_tag::nChw16c};
 }
 
-Layout blocked_image_layout(const Shape& shape, DType dtype) {
+Layout blocked_image_layout(const graph::Shape& shape, graph::DType dtype) {
   return {shape, onednn_type(dtype), dnnl::memory::format_tag::nChw16c};
 }
 
@@ -108,7 +108,7 @@ bool is_plain(const Layout& layout) {
   return equal_dims(layout, plain) && loop_nest(layout) == loop_nest(plain);
 }
 
-Layout layout_like(const Layout& model, const Shape& shape) {
+Layout layout_like(const Layout& model, const graph::Shape& shape) {
   for (const Tag tag : {Tag::nChw16c, Tag::nChw8c, Tag::nhwc}) {
     if (model.data.ndims == 4 && same_bytes(model, {shape_of(model), model.data_type(), tag}))
       return {shape, model.data_type(), tag};
@@ -120,7 +120,7 @@ Layout row_major_form(const Layout& layout) { return row_major_form(layout, layo
 
 Layout row_major_form(const Layout& layout, dnnl::memory::data_type type) { return row_major(shape_of(layout), type); }
 
-Layout with_type(const Layout& layout, DType dtype) {
+Layout with_type(const Layout& layout, graph::DType dtype) {
   Layout result = layout;
   result.data.data_type = static_cast<dnnl_data_type_t>(onednn_type(dtype));
   return result;
@@ -151,7 +151,7 @@ bool same_bytes(const Layout& a, const Layout& b) {
 
 std::string layout_name(const Layout& layout) {
   if (!is_blocked(layout)) return "opaque";
-  const Shape shape = shape_of(layout);
+  const graph::Shape shape = shape_of(layout);
   const auto& blocking = layout.data.format_desc.blocking;
   std::vector<int> order(shape.size());
   std::iota(order.begin(), order.end(), 0);
@@ -170,4 +170,4 @@ std::string layout_name(const Layout& layout) {
   return name;
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -12,31 +12,31 @@
 
 #include "sluice/graph/tensor.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 
 using Layout = dnnl::memory::desc;
 
-dnnl::memory::data_type onednn_type(DType dtype);
+dnnl::memory::data_type onednn_type(graph::DType dtype);
 
-Layout plain_layout(const Shape& shape, DType dtype = DType::kF32);  // row-major
-Layout any_layout(const Shape& shape, DType dtype = DType::kF32);    // left to oneDNN to choose
-Layout row_major_form(const Layout& layout);                         // same dimensions and type, row-major
+Layout plain_layout(const graph::Shape& shape, graph::DType dtype = graph::DType::kF32);  // row-major
+Layout any_layout(const graph::Shape& shape, graph::DType dtype = graph::DType::kF32);    // left to oneDNN to choose
+Layout row_major_form(const Layout& layout);  // same dimensions and type, row-major
 Layout row_major_form(const Layout& layout, dnnl::memory::data_type type);
 bool is_plain(const Layout& layout);  // the bytes are those of its row-major form
 
 // Channels side by side in a blocked image, [N, C, H, W] in nChw16c; the last block is padded with zeros.
 constexpr std::int64_t kChannelBlock = 16;
-Layout blocked_image_layout(const Shape& shape, DType dtype = DType::kF32);
+Layout blocked_image_layout(const graph::Shape& shape, graph::DType dtype = graph::DType::kF32);
 bool is_blocked_image(const Layout& layout);
 
 // The layout for an image tensor that nothing else has decided: blocked where channels fill the blocks, else plain.
-Layout preferred_image_layout(const Shape& shape, DType dtype = DType::kF32);
+Layout preferred_image_layout(const graph::Shape& shape, graph::DType dtype = graph::DType::kF32);
 
 // The layout of an image tensor of `shape` that is blocked in the same way as `model`, and of its type.
-Layout layout_like(const Layout& model, const Shape& shape);
+Layout layout_like(const Layout& model, const graph::Shape& shape);
 
 // The dimensions and blocking of `layout` with another type: from a pooling workspace to the tensor it indexes.
-Layout with_type(const Layout& layout, DType dtype);
+Layout with_type(const Layout& layout, graph::DType dtype);
 
 // bf16 weights have channels in pairs as their innermost block ("ABcd8b16a2b"); their fp32 gradients have no such pairs
 // ("ABcd16b16a"). Turns the first layout into the second.
@@ -50,4 +50,4 @@ bool same_bytes(const Layout& a, const Layout& b);
 // is "plain"; what has no such form (masks packed in bits) is "opaque".
 std::string layout_name(const Layout& layout);
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -5,7 +5,7 @@
 
 #include "sluice/kernels/onednn/vectors/vector_code.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 constexpr std::int64_t kThreadPart = 2048 * kLanes;  // elements that one thread takes at a time
@@ -13,18 +13,18 @@ constexpr std::int64_t kThreadPart = 2048 * kLanes;  // elements that one thread
 std::int64_t blocks_of(std::int64_t channels) { return (channels + kChannelBlock - 1) / kChannelBlock; }
 
 // A blocked image as the row-major tensor [N, blocks of C, H, W, 16].
-Shape copied_shape(const Shape& shape, bool blocked) {
+graph::Shape copied_shape(const graph::Shape& shape, bool blocked) {
   if (!blocked) return shape;
   return {shape[0], blocks_of(shape[1]), shape[2], shape[3], kChannelBlock};
 }
 
-std::int64_t product(const Shape& shape, std::size_t begin, std::size_t end) {
+std::int64_t product(const graph::Shape& shape, std::size_t begin, std::size_t end) {
   std::int64_t result = 1;
   for (std::size_t i = begin; i < end; ++i) result *= shape[i];
   return result;
 }
 
-template <Activation FusedActivation, typename T>
+template <graph::Activation FusedActivation, typename T>
 SLUICE_INLINE inline void copy_active(const T* from, T* to, std::int64_t count) {
   std::int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
@@ -44,13 +44,13 @@ SLUICE_INLINE inline void copy_active(const T* from, T* to, std::int64_t count) 
 }
 
 template <typename T>
-void copy_part(const T* from, T* to, std::int64_t count, Activation activation, bool streaming) {
+void copy_part(const T* from, T* to, std::int64_t count, graph::Activation activation, bool streaming) {
   constexpr bool kHasActivation = std::is_same_v<T, float> || std::is_same_v<T, BFloat16>;
   if constexpr (kHasActivation) {
-    if (activation == Activation::kRelu)
-      return vectorised([&](auto) SLUICE_INLINE { copy_active<Activation::kRelu>(from, to, count); });
-    if (activation == Activation::kRelu6)
-      return vectorised([&](auto) SLUICE_INLINE { copy_active<Activation::kRelu6>(from, to, count); });
+    if (activation == graph::Activation::kRelu)
+      return vectorised([&](auto) SLUICE_INLINE { copy_active<graph::Activation::kRelu>(from, to, count); });
+    if (activation == graph::Activation::kRelu6)
+      return vectorised([&](auto) SLUICE_INLINE { copy_active<graph::Activation::kRelu6>(from, to, count); });
   }
   if constexpr (std::is_same_v<T, float>) {
     if (streaming) {
@@ -70,10 +70,10 @@ void copy_part(const T* from, T* to, std::int64_t count, Activation activation, 
 }  // namespace
 
 AxisCopy::AxisCopy(const Range& range) : dtype_(range.dtype) {
-  element_bytes_ = size_of(range.dtype);
+  element_bytes_ = graph::size_of(range.dtype);
   const auto axis = static_cast<std::size_t>(range.axis);
-  const Shape from = copied_shape(range.from, range.blocked);
-  const Shape to = copied_shape(range.to, range.blocked);
+  const graph::Shape from = copied_shape(range.from, range.blocked);
+  const graph::Shape to = copied_shape(range.to, range.blocked);
   const bool by_blocks = range.blocked && range.axis == 1;
   const std::int64_t piece = by_blocks ? kChannelBlock : 1;  // of the dimension's elements
   const std::int64_t inner = product(from, axis + 1, from.size());
@@ -105,22 +105,22 @@ void AxisCopy::note_lanes(const Range& range) {
   }
 }
 
-void AxisCopy::run(const void* from, void* to, Activation activation, bool stream) const {
+void AxisCopy::run(const void* from, void* to, graph::Activation activation, bool stream) const {
   switch (dtype_) {
-    case DType::kF32:
+    case graph::DType::kF32:
       return run_as(static_cast<const float*>(from), static_cast<float*>(to), activation, stream);
-    case DType::kBF16:
-    case DType::kF16:
+    case graph::DType::kBF16:
+    case graph::DType::kF16:
       return run_as(static_cast<const BFloat16*>(from), static_cast<BFloat16*>(to), activation, stream);
-    case DType::kI32:
+    case graph::DType::kI32:
       return run_as(static_cast<const std::int32_t*>(from), static_cast<std::int32_t*>(to), activation, stream);
-    case DType::kU8:
+    case graph::DType::kU8:
       return run_as(static_cast<const std::uint8_t*>(from), static_cast<std::uint8_t*>(to), activation, stream);
   }
 }
 
 template <typename T>
-void AxisCopy::run_as(const T* from, T* to, Activation activation, bool stream) const {
+void AxisCopy::run_as(const T* from, T* to, graph::Activation activation, bool stream) const {
   if (!lanes_.empty()) return move_lanes(from, to, activation);
   const std::int64_t parts = (count_ + kThreadPart - 1) / kThreadPart;
 #pragma omp for schedule(static) nowait
@@ -133,7 +133,7 @@ void AxisCopy::run_as(const T* from, T* to, Activation activation, bool stream) 
 }
 
 template <typename T>
-void AxisCopy::move_lanes(const T* from, T* to, Activation activation) const {
+void AxisCopy::move_lanes(const T* from, T* to, graph::Activation activation) const {
   const auto moves = static_cast<std::int64_t>(lanes_.size());
 #pragma omp for schedule(static) nowait
   for (std::int64_t job = 0; job < outer_ * moves; ++job) {
@@ -161,4 +161,4 @@ void AxisCopy::clear_rest(void* to) const {
   }
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

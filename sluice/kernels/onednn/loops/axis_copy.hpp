@@ -11,16 +11,16 @@
 #include "sluice/graph/op.hpp"
 #include "sluice/kernels/onednn/kernel/layout.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 
 class AxisCopy {
  public:
   // Elements [from_begin, from_begin + extent) along `axis` of a tensor of shape `from` go to [to_begin, ...) of one of
   // shape `to`. Both lie row-major, or both blocked, as `blocked` says.
   struct Range {
-    Shape from, to;
+    graph::Shape from, to;
     std::int64_t axis = 0, from_begin = 0, to_begin = 0, extent = 0;
-    DType dtype = DType::kF32;
+    graph::DType dtype = graph::DType::kF32;
     bool blocked = false;
   };
 
@@ -28,7 +28,7 @@ class AxisCopy {
 
   // Called by all threads of a parallel region: each does its share, without a barrier. The activation (fp32 and bf16)
   // is applied on the way. `stream`: around the caches.
-  void run(const void* from, void* to, Activation activation, bool stream) const;
+  void run(const void* from, void* to, graph::Activation activation, bool stream) const;
 
   // Zeroes what run() does not write of `to`; in the same way, but before run() and with a barrier between.
   void clear_rest(void* to) const;
@@ -40,9 +40,9 @@ class AxisCopy {
   };
 
   template <typename T>
-  void run_as(const T* from, T* to, Activation activation, bool stream) const;
+  void run_as(const T* from, T* to, graph::Activation activation, bool stream) const;
   template <typename T>
-  void move_lanes(const T* from, T* to, Activation activation) const;
+  void move_lanes(const T* from, T* to, graph::Activation activation) const;
   void note_lanes(const Range& range);
 
   std::int64_t outer_ = 1;
@@ -50,9 +50,9 @@ class AxisCopy {
   std::int64_t from_offset_ = 0, to_offset_ = 0;
   std::int64_t count_ = 0;  // elements copied of a row
   std::int64_t element_bytes_ = 4;
-  DType dtype_ = DType::kF32;
+  graph::DType dtype_ = graph::DType::kF32;
   std::vector<LaneMove> lanes_;  // not empty: blocks do not line up
   std::int64_t pixels_ = 0;
 };
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -5,7 +5,7 @@
 
 #include "sluice/kernels/onednn/kernel/kernel.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 // A copy by all compute threads, in pieces of a cache-friendly size.
@@ -22,7 +22,7 @@ struct Piece {
   std::int64_t bytes = 0;
 };
 
-Piece piece_of(const Layout& slice, const Shape& slice_shape, std::int64_t first_sample) {
+Piece piece_of(const Layout& slice, const graph::Shape& slice_shape, std::int64_t first_sample) {
   const auto bytes = static_cast<std::int64_t>(slice.get_size());
   return {bytes / slice_shape[0] * first_sample, bytes};
 }
@@ -30,7 +30,7 @@ Piece piece_of(const Layout& slice, const Shape& slice_shape, std::int64_t first
 class SliceBatch : public Kernel {
  public:
   explicit SliceBatch(const KernelRequest& request) {
-    const Shape& slice = request.outputs[0].shape;
+    const graph::Shape& slice = request.outputs[0].shape;
     const OperandRequest& whole = request.inputs[0];
     inputs = {whole.layout.value_or(plain_layout(whole.shape, whole.dtype))};
     outputs = {layout_like(inputs[0], slice)};
@@ -82,9 +82,9 @@ KernelPtr make_place_batch(const KernelRequest& request, const dnnl::engine& /*e
 
 KernelMakers batch_copy_kernels() {
   return {
-      {OpKind::kSliceBatch, make_slice_batch},
-      {OpKind::kPlaceBatch, make_place_batch},
+      {graph::OpKind::kSliceBatch, make_slice_batch},
+      {graph::OpKind::kPlaceBatch, make_place_batch},
   };
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

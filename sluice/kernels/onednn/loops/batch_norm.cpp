@@ -5,7 +5,7 @@
 // parts of a batch norm (split_batch_norm.hpp) are the same sweeps, each alone.
 #include "sluice/kernels/onednn/loops/channel_kernel.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 // Running statistics of `channels` channels with `elements` each: running = (1 - m) * running + m * batch, with the
@@ -228,11 +228,11 @@ KernelPtr make_batch_norm_merge(const KernelRequest& request, const dnnl::engine
 
 KernelMakers batch_norm_kernels() {
   return {
-      {OpKind::kBatchNorm, make_batch_norm},
-      {OpKind::kBatchNormApply, make_batch_norm_apply},
-      {OpKind::kBatchNormStatistics, make_batch_norm_statistics},
-      {OpKind::kBatchNormMerge, make_batch_norm_merge},
+      {graph::OpKind::kBatchNorm, make_batch_norm},
+      {graph::OpKind::kBatchNormApply, make_batch_norm_apply},
+      {graph::OpKind::kBatchNormStatistics, make_batch_norm_statistics},
+      {graph::OpKind::kBatchNormMerge, make_batch_norm_merge},
   };
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

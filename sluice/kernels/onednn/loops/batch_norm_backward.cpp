@@ -2,7 +2,7 @@
 // ReLU's mask is made again from x, as the forward kernels do (batch_norm.cpp).
 #include "sluice/kernels/onednn/loops/channel_kernel.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 // What both passes read.
@@ -143,10 +143,10 @@ KernelPtr make_batch_norm_backward_apply(const KernelRequest& request, const dnn
 
 KernelMakers batch_norm_backward_kernels() {
   return {
-      {OpKind::kBatchNormBackward, make_batch_norm_backward},
-      {OpKind::kBatchNormBackwardSums, make_batch_norm_backward_sums},
-      {OpKind::kBatchNormBackwardApply, make_batch_norm_backward_apply},
+      {graph::OpKind::kBatchNormBackward, make_batch_norm_backward},
+      {graph::OpKind::kBatchNormBackwardSums, make_batch_norm_backward_sums},
+      {graph::OpKind::kBatchNormBackwardApply, make_batch_norm_backward_apply},
   };
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

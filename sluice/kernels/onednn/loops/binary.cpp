@@ -6,7 +6,7 @@
 #include "sluice/kernels/onednn/loops/tiling.hpp"
 #include "sluice/kernels/onednn/vectors/element_loops.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 // What is done with an element of a and one of b.
@@ -27,8 +27,8 @@ enum class Combine {
 };
 
 // Both are in one order, up to kFirst.
-Combine combine_of(BinaryFunction function) {
-  static_assert(static_cast<int>(Combine::kFirst) == static_cast<int>(BinaryFunction::kLessOrEqual) + 1);
+Combine combine_of(graph::BinaryFunction function) {
+  static_assert(static_cast<int>(Combine::kFirst) == static_cast<int>(graph::BinaryFunction::kLessOrEqual) + 1);
   return static_cast<Combine>(function);
 }
 
@@ -108,7 +108,7 @@ void run_tiles(Combine combine, const Tiling& tiling, const T* a, const T* b, T*
 KernelPtr make_combination(const KernelRequest& request, Combine combine, std::size_t b) {
   const OperandRequest& y = request.outputs[0];
   const BroadcastLayouts layouts = broadcast_layouts(request);
-  const auto stored = [&](const Shape& shape) { return stored_shape(shape, layouts.blocked, y.shape.size()); };
+  const auto stored = [&](const graph::Shape& shape) { return stored_shape(shape, layouts.blocked, y.shape.size()); };
   const Tiling tiling(walk_over(stored(y.shape), {stored(request.inputs[0].shape), stored(request.inputs[b].shape)}));
   auto kernel = std::make_unique<LoopKernel>(
       request, [combine, tiling, b, dtype = y.dtype](Operands operands, const StepContext& /*context*/) {
@@ -135,9 +135,9 @@ KernelPtr make_broadcast(const KernelRequest& request, const dnnl::engine& /*eng
 
 KernelMakers binary_kernels() {
   return {
-      {OpKind::kBinary, make_binary},
-      {OpKind::kBroadcast, make_broadcast},
+      {graph::OpKind::kBinary, make_binary},
+      {graph::OpKind::kBroadcast, make_broadcast},
   };
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

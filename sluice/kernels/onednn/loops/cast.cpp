@@ -3,7 +3,7 @@
 #include "sluice/kernels/onednn/loops/loop_kernel.hpp"
 #include "sluice/kernels/onednn/vectors/element_loops.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 template <typename From, typename To>
@@ -25,11 +25,11 @@ LoopKernel::Body integer_body(std::int64_t count) {
   };
 }
 
-LoopKernel::Body body_of(DType from, DType to, std::int64_t count) {
-  if (from == DType::kI32) return integer_body(count);
-  if (from == DType::kF32)
-    return to == DType::kF16 ? cast_body<float, Float16>(count) : cast_body<float, BFloat16>(count);
-  return from == DType::kF16 ? cast_body<Float16, float>(count) : cast_body<BFloat16, float>(count);
+LoopKernel::Body body_of(graph::DType from, graph::DType to, std::int64_t count) {
+  if (from == graph::DType::kI32) return integer_body(count);
+  if (from == graph::DType::kF32)
+    return to == graph::DType::kF16 ? cast_body<float, Float16>(count) : cast_body<float, BFloat16>(count);
+  return from == graph::DType::kF16 ? cast_body<Float16, float>(count) : cast_body<BFloat16, float>(count);
 }
 
 KernelPtr make_cast(const KernelRequest& request, const dnnl::engine& /*engine*/) {
@@ -48,8 +48,8 @@ KernelPtr make_cast(const KernelRequest& request, const dnnl::engine& /*engine*/
 
 KernelMakers cast_kernels() {
   return {
-      {OpKind::kCast, make_cast},
+      {graph::OpKind::kCast, make_cast},
   };
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

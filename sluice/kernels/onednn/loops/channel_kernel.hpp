@@ -16,7 +16,7 @@
 #include "sluice/kernels/onednn/kernel/kernel.hpp"
 #include "sluice/kernels/onednn/loops/channel_sweep.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 
 class ChannelKernel : public Kernel {
  protected:
@@ -114,7 +114,7 @@ class ChannelKernel : public Kernel {
   }
 
   ChannelRuns runs_;
-  Activation activation_;
+  graph::Activation activation_;
   float epsilon_;
   bool by_block_;
   bool stream_;
@@ -164,9 +164,9 @@ class ChannelKernel : public Kernel {
 // The kernel for x's dtype.
 template <template <typename> typename KernelOf>
 KernelPtr make_for_dtype(const KernelRequest& request) {
-  if (request.inputs[0].dtype == DType::kBF16) return std::make_unique<KernelOf<BFloat16>>(request);
-  if (request.inputs[0].dtype == DType::kF16) return std::make_unique<KernelOf<Float16>>(request);
+  if (request.inputs[0].dtype == graph::DType::kBF16) return std::make_unique<KernelOf<BFloat16>>(request);
+  if (request.inputs[0].dtype == graph::DType::kF16) return std::make_unique<KernelOf<Float16>>(request);
   return std::make_unique<KernelOf<float>>(request);
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -4,7 +4,7 @@
 
 #include "sluice/kernels/onednn/vectors/element_loops.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 constexpr std::int64_t kChunk = 256;  // vectors summed in fp32 before they go to fp64
@@ -24,13 +24,13 @@ SLUICE_INLINE inline void normalize(const Vector& centred, const NormalizationVe
   result = centred * by.factor + by.shift;
 }
 
-template <Activation FusedActivation>
+template <graph::Activation FusedActivation>
 SLUICE_INLINE inline void mask(const Vector& centred, const NormalizationVectors& by, Vector& gradient) {
-  if constexpr (FusedActivation == Activation::kNone) return;
+  if constexpr (FusedActivation == graph::Activation::kNone) return;
   const Vector zero{};
   Vector z;
   normalize(centred, by, z);
-  if constexpr (FusedActivation == Activation::kRelu6) {
+  if constexpr (FusedActivation == graph::Activation::kRelu6) {
     // 0 < z < 6, as one comparison (6 - z is exact where it is the smaller): GCC makes scalar code of two.
     const Vector from_top = 6.0F - z;
     z = z < from_top ? z : from_top;
@@ -94,7 +94,7 @@ SLUICE_INLINE inline void moments(const T* x, std::int64_t length, const Lanes& 
   keep(first, second, sums);
 }
 
-template <Activation FusedActivation, typename T>
+template <graph::Activation FusedActivation, typename T>
 SLUICE_INLINE inline void gradients(const T* x, const T* dy, std::int64_t length, const Normalization& normalization,
                                     LaneSums& sums) {
   NormalizationVectors by;
@@ -141,7 +141,7 @@ SLUICE_INLINE inline void store_vectors(std::int64_t vectors, T* to, bool stream
   }
 }
 
-template <typename Width, Activation FusedActivation, bool HasResidual, typename T>
+template <typename Width, graph::Activation FusedActivation, bool HasResidual, typename T>
 SLUICE_INLINE inline void apply(const T* x, const T* residual, T* y, std::int64_t length,
                                 const Normalization& normalization, bool streaming) {
   NormalizationVectors by;
@@ -173,7 +173,7 @@ SLUICE_INLINE inline void apply(const T* x, const T* residual, T* y, std::int64_
   }
 }
 
-template <typename Width, Activation FusedActivation, typename T>
+template <typename Width, graph::Activation FusedActivation, typename T>
 SLUICE_INLINE inline void gradient(const T* x, const T* dy, T* dx, std::int64_t length,
                                    const Normalization& normalization, const Lanes& constant_lanes,
                                    const Lanes& slope_lanes, bool streaming) {
@@ -205,26 +205,26 @@ SLUICE_INLINE inline void gradient(const T* x, const T* dy, T* dx, std::int64_t 
 }
 
 // Calls `body` with the activation as a type.
-template <Activation FusedActivation>
-using ActivationConstant = std::integral_constant<Activation, FusedActivation>;
+template <graph::Activation FusedActivation>
+using ActivationConstant = std::integral_constant<graph::Activation, FusedActivation>;
 
 template <typename Body>
-void with_constant(Activation activation, const Body& body) {
+void with_constant(graph::Activation activation, const Body& body) {
   switch (activation) {
-    case Activation::kNone:
-      return body(ActivationConstant<Activation::kNone>{});
-    case Activation::kRelu:
-      return body(ActivationConstant<Activation::kRelu>{});
-    case Activation::kRelu6:
-      return body(ActivationConstant<Activation::kRelu6>{});
+    case graph::Activation::kNone:
+      return body(ActivationConstant<graph::Activation::kNone>{});
+    case graph::Activation::kRelu:
+      return body(ActivationConstant<graph::Activation::kRelu>{});
+    case graph::Activation::kRelu6:
+      return body(ActivationConstant<graph::Activation::kRelu6>{});
   }
 }
 
 }  // namespace
 
-ChannelRuns::ChannelRuns(const Layout& layout, const Shape& shape)
+ChannelRuns::ChannelRuns(const Layout& layout, const graph::Shape& shape)
     : samples(shape[0]), channels(shape[1]), blocked(is_blocked_image(layout) && !is_plain(layout)) {
-  pixels = element_count(shape) / (samples * channels);
+  pixels = graph::element_count(shape) / (samples * channels);
   blocks = blocked ? (channels + kChannelBlock - 1) / kChannelBlock : channels;
   length = blocked ? pixels * kChannelBlock : pixels;
 }
@@ -236,9 +236,9 @@ void sum_moments(const T* x, std::int64_t length, const Lanes& pivot, LaneSums& 
 
 template <typename T>
 void apply_normalization(const T* x, const T* residual, T* y, std::int64_t length, const Normalization& normalization,
-                         Activation activation, bool stream) {
+                         graph::Activation activation, bool stream) {
   with_constant(activation, [&](auto constant) {
-    constexpr Activation kFused = decltype(constant)::value;
+    constexpr graph::Activation kFused = decltype(constant)::value;
     if (residual == nullptr) {
       vectorised([&](auto width) SLUICE_INLINE {
         apply<decltype(width), kFused, false>(x, residual, y, length, normalization, stream);
@@ -253,18 +253,18 @@ void apply_normalization(const T* x, const T* residual, T* y, std::int64_t lengt
 
 template <typename T>
 void sum_gradients(const T* x, const T* dy, std::int64_t length, const Normalization& normalization,
-                   Activation activation, LaneSums& sums) {
+                   graph::Activation activation, LaneSums& sums) {
   with_constant(activation, [&](auto constant) {
-    constexpr Activation kFused = decltype(constant)::value;
+    constexpr graph::Activation kFused = decltype(constant)::value;
     vectorised([&](auto) SLUICE_INLINE { gradients<kFused>(x, dy, length, normalization, sums); });
   });
 }
 
 template <typename T>
 void apply_gradient(const T* x, const T* dy, T* dx, std::int64_t length, const Normalization& normalization,
-                    const Lanes& constant, const Lanes& slope, Activation activation, bool stream) {
+                    const Lanes& constant, const Lanes& slope, graph::Activation activation, bool stream) {
   with_constant(activation, [&](auto activation_constant) {
-    constexpr Activation kFused = decltype(activation_constant)::value;
+    constexpr graph::Activation kFused = decltype(activation_constant)::value;
     vectorised([&](auto width) SLUICE_INLINE {
       gradient<decltype(width), kFused>(x, dy, dx, length, normalization, constant, slope, stream);
     });
@@ -273,23 +273,25 @@ void apply_gradient(const T* x, const T* dy, T* dx, std::int64_t length, const N
 
 template void sum_moments(const float*, std::int64_t, const Lanes&, LaneSums&);
 template void sum_moments(const BFloat16*, std::int64_t, const Lanes&, LaneSums&);
-template void apply_normalization(const float*, const float*, float*, std::int64_t, const Normalization&, Activation,
-                                  bool);
+template void apply_normalization(const float*, const float*, float*, std::int64_t, const Normalization&,
+                                  graph::Activation, bool);
 template void apply_normalization(const BFloat16*, const BFloat16*, BFloat16*, std::int64_t, const Normalization&,
-                                  Activation, bool);
-template void sum_gradients(const float*, const float*, std::int64_t, const Normalization&, Activation, LaneSums&);
-template void sum_gradients(const BFloat16*, const BFloat16*, std::int64_t, const Normalization&, Activation,
+                                  graph::Activation, bool);
+template void sum_gradients(const float*, const float*, std::int64_t, const Normalization&, graph::Activation,
+                            LaneSums&);
+template void sum_gradients(const BFloat16*, const BFloat16*, std::int64_t, const Normalization&, graph::Activation,
                             LaneSums&);
 template void apply_gradient(const float*, const float*, float*, std::int64_t, const Normalization&, const Lanes&,
-                             const Lanes&, Activation, bool);
+                             const Lanes&, graph::Activation, bool);
 template void apply_gradient(const BFloat16*, const BFloat16*, BFloat16*, std::int64_t, const Normalization&,
-                             const Lanes&, const Lanes&, Activation, bool);
+                             const Lanes&, const Lanes&, graph::Activation, bool);
 
 template void sum_moments(const Float16*, std::int64_t, const Lanes&, LaneSums&);
 template void apply_normalization(const Float16*, const Float16*, Float16*, std::int64_t, const Normalization&,
-                                  Activation, bool);
-template void sum_gradients(const Float16*, const Float16*, std::int64_t, const Normalization&, Activation, LaneSums&);
+                                  graph::Activation, bool);
+template void sum_gradients(const Float16*, const Float16*, std::int64_t, const Normalization&, graph::Activation,
+                            LaneSums&);
 template void apply_gradient(const Float16*, const Float16*, Float16*, std::int64_t, const Normalization&, const Lanes&,
-                             const Lanes&, Activation, bool);
+                             const Lanes&, graph::Activation, bool);
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -10,11 +10,11 @@
 #include "sluice/kernels/onednn/kernel/layout.hpp"
 #include "sluice/kernels/onednn/vectors/vector_code.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 
 // How an image tensor is cut into runs.
 struct ChannelRuns {
-  ChannelRuns(const Layout& layout, const Shape& shape);
+  ChannelRuns(const Layout& layout, const graph::Shape& shape);
 
   std::int64_t offset(std::int64_t sample, std::int64_t block) const { return (sample * blocks + block) * length; }
   // The channel of a lane; -1 in the padding of the last block.
@@ -53,16 +53,16 @@ void sum_moments(const T* x, std::int64_t length, const Lanes& pivot, LaneSums& 
 // y = activation(normalized x + residual); `residual` may be null. `stream`: y goes around the caches.
 template <typename T>
 void apply_normalization(const T* x, const T* residual, T* y, std::int64_t length, const Normalization& normalization,
-                         Activation activation, bool stream);
+                         graph::Activation activation, bool stream);
 
 // g is dy where the activation passed the normalized x on, else 0. first: sum of g; second: of g * (x - mean).
 template <typename T>
 void sum_gradients(const T* x, const T* dy, std::int64_t length, const Normalization& normalization,
-                   Activation activation, LaneSums& sums);
+                   graph::Activation activation, LaneSums& sums);
 
 // dx = g * factor - constant - (x - mean) * slope
 template <typename T>
 void apply_gradient(const T* x, const T* dy, T* dx, std::int64_t length, const Normalization& normalization,
-                    const Lanes& constant, const Lanes& slope, Activation activation, bool stream);
+                    const Lanes& constant, const Lanes& slope, graph::Activation activation, bool stream);
 
-}  // namespace sluice
+}  // namespace sluice::kernels

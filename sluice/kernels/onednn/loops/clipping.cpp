@@ -12,7 +12,7 @@
 #include "sluice/kernels/onednn/vectors/element_loops.hpp"
 #include "sluice/kernels/onednn/vectors/vector_code.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 template <typename T>
@@ -70,7 +70,7 @@ Status add_up(Ranks* ranks, double& sum) {
 }
 
 // Of gradients that are `scale` times as large as they should be.
-double factor_of(const Attributes& attributes, double sum, double scale) {
+double factor_of(const graph::Attributes& attributes, double sum, double scale) {
   const double norm = std::sqrt(sum) / scale;
   const double clipped = attributes.alpha / (norm + attributes.epsilon);
   return (attributes.scaled && attributes.alpha == 0 ? 1.0 : std::min(clipped, 1.0)) / scale;
@@ -87,7 +87,7 @@ KernelPtr make_clip_factor(const KernelRequest& request, const dnnl::engine& /*e
         factor[0] =
             static_cast<float>(factor_of(attributes, sum, attributes.scaled ? *operand<float>(operands, sums) : 1));
         if (!attributes.scaled) return {};
-        if (!std::isfinite(sum)) factor[0] = kLeavesOut;
+        if (!std::isfinite(sum)) factor[0] = graph::kLeavesOut;
         factor[1] = operand<const float>(operands, sums + 1)[1];
         return {};
       });
@@ -101,7 +101,8 @@ KernelPtr make_loss_scale(const KernelRequest& request, const dnnl::engine& /*en
         const float factor = *operand<const float>(operands, 0), scale = *operand<const float>(operands, 1);
         const auto* const counts = operand<const float>(operands, 2);
         const float of_updates = inputs > 3 ? *operand<const float>(operands, 3) : scale;
-        const LossScale next = next_loss_scale(attributes, {scale, counts[0], counts[1]}, of_updates, factor < 0);
+        const graph::LossScale next =
+            graph::next_loss_scale(attributes, {scale, counts[0], counts[1]}, of_updates, factor < 0);
         *operand<float>(operands, inputs) = next.scale;
         operand<float>(operands, inputs + 1)[0] = next.kept;
         operand<float>(operands, inputs + 1)[1] = next.left_out;
@@ -114,10 +115,10 @@ KernelPtr make_loss_scale(const KernelRequest& request, const dnnl::engine& /*en
 
 KernelMakers clipping_kernels() {
   return {
-      {OpKind::kSquaredSum, make_squared_sum},
-      {OpKind::kClipFactor, make_clip_factor},
-      {OpKind::kLossScale, make_loss_scale},
+      {graph::OpKind::kSquaredSum, make_squared_sum},
+      {graph::OpKind::kClipFactor, make_clip_factor},
+      {graph::OpKind::kLossScale, make_loss_scale},
   };
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

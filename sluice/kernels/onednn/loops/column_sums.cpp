@@ -4,7 +4,7 @@
 
 #include "sluice/kernels/onednn/vectors/element_loops.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 template <typename T>
@@ -41,9 +41,9 @@ void sum_blocks(const T* values, const Columns& columns, bool accumulate, float*
 
 }  // namespace
 
-void sum_columns(const void* values, DType dtype, const Columns& columns, bool accumulate, float* sums) {
-  if (dtype == DType::kBF16) return sum_blocks(static_cast<const BFloat16*>(values), columns, accumulate, sums);
+void sum_columns(const void* values, graph::DType dtype, const Columns& columns, bool accumulate, float* sums) {
+  if (dtype == graph::DType::kBF16) return sum_blocks(static_cast<const BFloat16*>(values), columns, accumulate, sums);
   sum_blocks(static_cast<const float*>(values), columns, accumulate, sums);
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

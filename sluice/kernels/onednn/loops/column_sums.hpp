@@ -5,7 +5,7 @@
 
 #include "sluice/graph/tensor.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 
 // `count` columns from column `first` of a row-major matrix.
 struct Columns {
@@ -17,6 +17,6 @@ struct Columns {
 
 // sums[c] (+)= the sum of column c, in fp32. `values` are fp32 or bf16. Each column is summed in row order by one
 // thread, so the number of threads changes no bit; reads every element once.
-void sum_columns(const void* values, DType dtype, const Columns& columns, bool accumulate, float* sums);
+void sum_columns(const void* values, graph::DType dtype, const Columns& columns, bool accumulate, float* sums);
 
-}  // namespace sluice
+}  // namespace sluice::kernels

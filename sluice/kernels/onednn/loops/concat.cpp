@@ -5,7 +5,7 @@
 #include "sluice/kernels/onednn/loops/loop_kernel.hpp"
 #include "sluice/kernels/onednn/vectors/vector_code.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 bool lies_blocked(const OperandRequest& operand) {
@@ -32,9 +32,9 @@ void set_layouts(Kernel& kernel, const KernelRequest& request, bool blocked) {
 
 KernelPtr make_copies(const KernelRequest& request, std::vector<AxisCopy> copies, bool blocked, bool clears) {
   const std::size_t output = request.inputs.size();
-  const Activation activation = request.attributes.activation;
-  const bool streams = blocked && !clears && request.outputs[0].dtype == DType::kF32 &&
-                       element_count(request.outputs[0].shape) * size_of(DType::kF32) >= kStreamedBytes;
+  const graph::Activation activation = request.attributes.activation;
+  const bool streams = blocked && !clears && request.outputs[0].dtype == graph::DType::kF32 &&
+                       graph::element_count(request.outputs[0].shape) * size_of(graph::DType::kF32) >= kStreamedBytes;
   auto kernel = std::make_unique<LoopKernel>(request,
                                              [copies = std::move(copies), output, activation, streams, clears](
                                                  Operands operands, const StepContext& /*context*/) -> Status {
@@ -54,7 +54,7 @@ KernelPtr make_copies(const KernelRequest& request, std::vector<AxisCopy> copies
 // Of the op's one input to its output: the part [out_begin, out_end) of x (a slice) or of y (padding), which the caller
 // says.
 AxisCopy::Range one_range(const KernelRequest& request) {
-  const Attributes& attributes = request.attributes;
+  const graph::Attributes& attributes = request.attributes;
   return {.from = request.inputs[0].shape,
           .to = request.outputs[0].shape,
           .axis = attributes.axis,
@@ -65,7 +65,7 @@ AxisCopy::Range one_range(const KernelRequest& request) {
 
 KernelPtr make_concat(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   const bool blocked = any_blocked(request);
-  const Shape& y = request.outputs[0].shape;
+  const graph::Shape& y = request.outputs[0].shape;
   const auto axis = static_cast<std::size_t>(request.attributes.axis);
   std::vector<AxisCopy> copies;
   std::int64_t begin = 0;
@@ -98,10 +98,10 @@ KernelPtr make_pad(const KernelRequest& request, const dnnl::engine& /*engine*/)
 
 KernelMakers concat_kernels() {
   return {
-      {OpKind::kConcat, make_concat},
-      {OpKind::kSlice, make_slice},
-      {OpKind::kPad, make_pad},
+      {graph::OpKind::kConcat, make_concat},
+      {graph::OpKind::kSlice, make_slice},
+      {graph::OpKind::kPad, make_pad},
   };
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -2,7 +2,7 @@
 
 #include "sluice/kernels/onednn/vectors/element_loops.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 template <typename From, typename To>
@@ -36,4 +36,4 @@ void convert(const BFloat16* from, std::int64_t count, float* to) { convert_all(
 void convert(const float* from, std::int64_t count, Float16* to) { convert_all(from, count, to); }
 void convert(const Float16* from, std::int64_t count, float* to) { convert_all(from, count, to); }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -8,11 +8,11 @@
 #include "sluice/kernels/bf16.hpp"
 #include "sluice/kernels/fp16.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 
 void convert(const float* from, std::int64_t count, BFloat16* to);
 void convert(const BFloat16* from, std::int64_t count, float* to);
 void convert(const float* from, std::int64_t count, Float16* to);
 void convert(const Float16* from, std::int64_t count, float* to);
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -8,7 +8,7 @@
 #include "sluice/kernels/onednn/loops/loop_kernel.hpp"
 #include "sluice/kernels/onednn/vectors/element_loops.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 // The draws of a part come first: a word serves four elements, and read as 16-bit numbers in memory's order the words
@@ -49,7 +49,7 @@ SLUICE_VECTOR_CLONES void drop_block(const DropoutDraws& draws, const BFloat16* 
 }
 
 KernelPtr make_dropout(const KernelRequest& request, const dnnl::engine& /*engine*/) {
-  const std::int64_t count = element_count(request.inputs[0].shape);
+  const std::int64_t count = graph::element_count(request.inputs[0].shape);
   return std::make_unique<LoopKernel>(
       request, [count, dtype = request.inputs[0].dtype, attributes = request.attributes](Operands operands,
                                                                                          const StepContext& context) {
@@ -67,8 +67,8 @@ KernelPtr make_dropout(const KernelRequest& request, const dnnl::engine& /*engin
 
 KernelMakers dropout_kernels() {
   return {
-      {OpKind::kDropout, make_dropout},
+      {graph::OpKind::kDropout, make_dropout},
   };
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

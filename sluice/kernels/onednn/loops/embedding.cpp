@@ -6,13 +6,13 @@
 #include "sluice/kernels/onednn/loops/loop_kernel.hpp"
 #include "sluice/kernels/onednn/vectors/element_loops.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 // Of the data, or whole numbers that ops have made of them.
 class TokenIds {
  public:
-  TokenIds(const void* ids, DType dtype) : ids_(ids), integers_(dtype == DType::kI32) {}
+  TokenIds(const void* ids, graph::DType dtype) : ids_(ids), integers_(dtype == graph::DType::kI32) {}
 
   // -1 for what is no number of a row.
   std::int32_t operator[](std::int64_t i) const {
@@ -28,8 +28,8 @@ class TokenIds {
 };
 
 struct EmbeddingSpace {
-  EmbeddingSpace(const Attributes& attributes, const Shape& ids, const Shape& w)
-      : tokens(element_count(ids)),
+  EmbeddingSpace(const graph::Attributes& attributes, const graph::Shape& ids, const graph::Shape& w)
+      : tokens(graph::element_count(ids)),
         rows(w[0]),
         features(w[1]),
         begin(attributes.out_begin),
@@ -105,7 +105,7 @@ void clear(float* values, std::int64_t count) {
 KernelPtr make_embedding(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   const EmbeddingSpace space(request.attributes, request.inputs[0].shape, request.inputs[1].shape);
   const std::size_t output = request.inputs.size();
-  const DType of_ids = request.inputs[0].dtype, of_rows = request.outputs[0].dtype;
+  const graph::DType of_ids = request.inputs[0].dtype, of_rows = request.outputs[0].dtype;
   return std::make_unique<LoopKernel>(request, [=](Operands operands, const StepContext& /*context*/) -> Status {
     const TokenIds ids(operands[0], of_ids);
     SLUICE_RETURN_IF_ERROR(check_tokens(ids, space));
@@ -119,7 +119,7 @@ KernelPtr make_embedding(const KernelRequest& request, const dnnl::engine& /*eng
 KernelPtr make_embedding_backward(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   const EmbeddingSpace space(request.attributes, request.inputs[0].shape, request.outputs[0].shape);
   const std::size_t output = request.inputs.size();
-  const DType of_ids = request.inputs[0].dtype, of_rows = request.inputs[1].dtype;
+  const graph::DType of_ids = request.inputs[0].dtype, of_rows = request.inputs[1].dtype;
   return std::make_unique<LoopKernel>(request, [=](Operands operands, const StepContext& /*context*/) -> Status {
     const TokenIds ids(operands[0], of_ids);
     auto* dw = operand<float>(operands, output);
@@ -134,9 +134,9 @@ KernelPtr make_embedding_backward(const KernelRequest& request, const dnnl::engi
 
 KernelMakers embedding_kernels() {
   return {
-      {OpKind::kEmbedding, make_embedding},
-      {OpKind::kEmbeddingBackward, make_embedding_backward},
+      {graph::OpKind::kEmbedding, make_embedding},
+      {graph::OpKind::kEmbeddingBackward, make_embedding_backward},
   };
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

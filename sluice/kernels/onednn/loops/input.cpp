@@ -1,12 +1,12 @@
 #include "sluice/kernels/onednn/loops/loop_kernel.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 KernelPtr make_input(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   std::vector<std::size_t> sizes;
   for (const OperandRequest& output : request.outputs)
-    sizes.push_back(static_cast<std::size_t>(element_count(output.shape) * size_of(output.dtype)));
+    sizes.push_back(static_cast<std::size_t>(graph::element_count(output.shape) * size_of(output.dtype)));
   return std::make_unique<LoopKernel>(
       request,
       [sizes, attributes = request.attributes, tensors = std::vector<std::span<std::byte>>(sizes.size())](
@@ -21,8 +21,8 @@ KernelPtr make_input(const KernelRequest& request, const dnnl::engine& /*engine*
 
 KernelMakers input_kernels() {
   return {
-      {OpKind::kInput, make_input},
+      {graph::OpKind::kInput, make_input},
   };
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -6,7 +6,7 @@
 #include "sluice/kernels/onednn/loops/loop_kernel.hpp"
 #include "sluice/kernels/onednn/vectors/element_loops.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 struct RowStats {
@@ -71,7 +71,8 @@ SLUICE_VECTOR_CLONES void backward_row(const BFloat16* x, const BFloat16* dy, st
 }
 
 struct NormSpace {
-  explicit NormSpace(const Shape& shape) : features(shape.back()), rows(element_count(shape) / features) {}
+  explicit NormSpace(const graph::Shape& shape)
+      : features(shape.back()), rows(graph::element_count(shape) / features) {}
 
   static constexpr std::int64_t kGroups = 16;  // parts for every thread; the workspace is 2 * 16 rows
   std::int64_t group_begin(std::int64_t group) const { return rows * group / kGroups; }
@@ -101,7 +102,7 @@ void backward(const NormSpace& space, Operands operands) {
   const auto* stats = operand<const float>(operands, 3);
   auto* dx = operand<T>(operands, 4);
   auto* partial_sums = operand<float>(operands, 6);
-  for_rows(NormSpace::kGroups, element_count({space.rows, space.features}), [&](std::int64_t group) {
+  for_rows(NormSpace::kGroups, graph::element_count({space.rows, space.features}), [&](std::int64_t group) {
     float* const sums = partial_sums + group * 2 * space.features;
     std::fill_n(sums, 2 * space.features, 0.0F);
     for (std::int64_t row = space.group_begin(group); row < space.group_begin(group + 1); ++row) {
@@ -128,10 +129,10 @@ KernelPtr make_layer_norm_backward(const KernelRequest& request, const dnnl::eng
   auto kernel = std::make_unique<LoopKernel>(
       request, [space, sums, dtype = request.inputs[0].dtype](Operands operands, const StepContext& /*context*/) {
         with_element(dtype, [&]<typename T>(T) { backward<T>(space, operands); });
-        sum_columns(operands[6], DType::kF32, sums, false, operand<float>(operands, 5));
+        sum_columns(operands[6], graph::DType::kF32, sums, false, operand<float>(operands, 5));
         return Status{};
       });
-  kernel->workspace_bytes = sums.rows * sums.count * size_of(DType::kF32);
+  kernel->workspace_bytes = sums.rows * sums.count * size_of(graph::DType::kF32);
   return kernel;
 }
 
@@ -139,9 +140,9 @@ KernelPtr make_layer_norm_backward(const KernelRequest& request, const dnnl::eng
 
 KernelMakers layer_norm_kernels() {
   return {
-      {OpKind::kLayerNorm, make_layer_norm},
-      {OpKind::kLayerNormBackward, make_layer_norm_backward},
+      {graph::OpKind::kLayerNorm, make_layer_norm},
+      {graph::OpKind::kLayerNormBackward, make_layer_norm_backward},
   };
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -13,7 +13,7 @@
 #include "sluice/kernels/onednn/loops/channel_sweep.hpp"
 #include "sluice/kernels/onednn/loops/loop_kernel.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 float widened(float value) { return value; }
@@ -23,7 +23,7 @@ void put(float value, BFloat16& to) { to = to_bf16(value); }
 
 class ResponseNorm {
  public:
-  ResponseNorm(const Layout& layout, const Shape& shape, const Attributes& attributes)
+  ResponseNorm(const Layout& layout, const graph::Shape& shape, const graph::Attributes& attributes)
       : runs_(layout, shape),
         before_((attributes.size - 1) / 2),
         after_(attributes.size / 2),
@@ -160,7 +160,7 @@ template <typename Body>
 KernelPtr make_response_kernel(const KernelRequest& request, const Body& body) {
   const Layout layout = image_layout(request.inputs[0]);
   const ResponseNorm norm(layout, request.inputs[0].shape, request.attributes);
-  const bool narrow = request.inputs[0].dtype == DType::kBF16;
+  const bool narrow = request.inputs[0].dtype == graph::DType::kBF16;
   auto kernel = std::make_unique<LoopKernel>(
       request, [norm, narrow, body](Operands operands, const StepContext& /*context*/) -> Status {
         auto* const workspace = static_cast<float*>(operands.back());
@@ -195,9 +195,9 @@ KernelPtr make_local_response_norm_backward(const KernelRequest& request, const 
 
 KernelMakers local_response_norm_kernels() {
   return {
-      {OpKind::kLocalResponseNorm, make_local_response_norm},
-      {OpKind::kLocalResponseNormBackward, make_local_response_norm_backward},
+      {graph::OpKind::kLocalResponseNorm, make_local_response_norm},
+      {graph::OpKind::kLocalResponseNormBackward, make_local_response_norm_backward},
   };
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace sluice {
+namespace sluice::kernels {
 
 Layout flat_layout(const OperandRequest& operand) {
   const Layout plain = plain_layout(operand.shape, operand.dtype);
@@ -15,4 +15,4 @@ std::int64_t stored_elements(const Layout& layout) {
   return static_cast<std::int64_t>(layout.get_size() / element);
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

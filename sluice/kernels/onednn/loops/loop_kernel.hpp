@@ -10,7 +10,7 @@
 
 #include "sluice/kernels/onednn/kernel/kernel.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 
 using Operands = std::span<void* const>;
 
@@ -41,4 +41,4 @@ Layout flat_layout(const OperandRequest& operand);
 // Elements that a layout stores, padding included.
 std::int64_t stored_elements(const Layout& layout);
 
-}  // namespace sluice
+}  // namespace sluice::kernels

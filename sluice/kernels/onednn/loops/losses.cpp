@@ -8,7 +8,7 @@
 #include "sluice/kernels/onednn/loops/loop_kernel.hpp"
 #include "sluice/kernels/onednn/loops/softmax_row.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 constexpr std::int32_t kIgnored = -1;
@@ -17,9 +17,9 @@ constexpr std::int32_t kIgnored = -1;
 struct Rows {
   explicit Rows(const KernelRequest& request)
       : classes(request.inputs[0].shape.back()),
-        count(element_count(request.inputs[0].shape) / classes),
+        count(graph::element_count(request.inputs[0].shape) / classes),
         first(request.attributes.out_begin),
-        labels(element_count(request.inputs[1].shape)) {}
+        labels(graph::element_count(request.inputs[1].shape)) {}
   std::int64_t classes;
   std::int64_t count;
   std::int64_t first;
@@ -139,7 +139,7 @@ KernelPtr make_softmax_cross_entropy_backward(const KernelRequest& request, cons
 }
 
 KernelPtr make_sigmoid_cross_entropy(const KernelRequest& request, const dnnl::engine& /*engine*/) {
-  const std::int64_t count = element_count(request.inputs[0].shape);
+  const std::int64_t count = graph::element_count(request.inputs[0].shape);
   return std::make_unique<LoopKernel>(
       request, [count, target = request.attributes.alpha](Operands operands, const StepContext& /*context*/) {
         const auto* logits = operand<const float>(operands, 0);
@@ -151,7 +151,7 @@ KernelPtr make_sigmoid_cross_entropy(const KernelRequest& request, const dnnl::e
 }
 
 KernelPtr make_sigmoid_cross_entropy_backward(const KernelRequest& request, const dnnl::engine& /*engine*/) {
-  const std::int64_t count = element_count(request.inputs[0].shape);
+  const std::int64_t count = graph::element_count(request.inputs[0].shape);
   const std::size_t inputs = request.inputs.size();
   return std::make_unique<LoopKernel>(request, [=, target = request.attributes.alpha, dtype = request.outputs[0].dtype](
                                                    Operands operands, const StepContext& /*context*/) {
@@ -164,7 +164,7 @@ KernelPtr make_sigmoid_cross_entropy_backward(const KernelRequest& request, cons
 }
 
 KernelPtr make_mean_loss(const KernelRequest& request, const dnnl::engine& /*engine*/) {
-  const std::int64_t count = element_count(request.inputs[0].shape);
+  const std::int64_t count = graph::element_count(request.inputs[0].shape);
   return std::make_unique<LoopKernel>(request, [count](Operands operands, const StepContext& /*context*/) {
     const auto* x = operand<const float>(operands, 0);
     const double sum = std::accumulate(x, x + count, 0.0);
@@ -174,7 +174,7 @@ KernelPtr make_mean_loss(const KernelRequest& request, const dnnl::engine& /*eng
 }
 
 KernelPtr make_mean_loss_backward(const KernelRequest& request, const dnnl::engine& /*engine*/) {
-  const std::int64_t count = element_count(request.inputs[0].shape);
+  const std::int64_t count = graph::element_count(request.inputs[0].shape);
   const std::size_t inputs = request.inputs.size();
   return std::make_unique<LoopKernel>(
       request, [=, dtype = request.outputs[0].dtype](Operands operands, const StepContext& /*context*/) {
@@ -190,13 +190,13 @@ KernelPtr make_mean_loss_backward(const KernelRequest& request, const dnnl::engi
 
 KernelMakers loss_kernels() {
   return {
-      {OpKind::kSoftmaxCrossEntropy, make_softmax_cross_entropy},
-      {OpKind::kSoftmaxCrossEntropyBackward, make_softmax_cross_entropy_backward},
-      {OpKind::kSigmoidCrossEntropy, make_sigmoid_cross_entropy},
-      {OpKind::kSigmoidCrossEntropyBackward, make_sigmoid_cross_entropy_backward},
-      {OpKind::kMeanLoss, make_mean_loss},
-      {OpKind::kMeanLossBackward, make_mean_loss_backward},
+      {graph::OpKind::kSoftmaxCrossEntropy, make_softmax_cross_entropy},
+      {graph::OpKind::kSoftmaxCrossEntropyBackward, make_softmax_cross_entropy_backward},
+      {graph::OpKind::kSigmoidCrossEntropy, make_sigmoid_cross_entropy},
+      {graph::OpKind::kSigmoidCrossEntropyBackward, make_sigmoid_cross_entropy_backward},
+      {graph::OpKind::kMeanLoss, make_mean_loss},
+      {graph::OpKind::kMeanLossBackward, make_mean_loss_backward},
   };
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -19,7 +19,7 @@
 #include "sluice/kernels/backend.hpp"
 #include "sluice/kernels/onednn/vectors/vector_code.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 
 // w -= rate v, where v = momentum v + g and g = scale gradient + weight_decay w; nesterov: w -= rate (g + momentum v).
 struct SgdStep {
@@ -43,8 +43,8 @@ struct AdamStep {
   float scale = 1;            // of gradients
 };
 
-SgdStep sgd_step(const Attributes& attributes, const StepContext& context);
-AdamStep adam_step(const Attributes& attributes, const StepContext& context);
+SgdStep sgd_step(const graph::Attributes& attributes, const StepContext& context);
+AdamStep adam_step(const graph::Attributes& attributes, const StepContext& context);
 
 // The first elements of a parameter and what belongs to it.
 template <typename Gradient, typename Half = BFloat16>  // float or Half; BFloat16 or Float16
@@ -69,4 +69,4 @@ template <typename Gradient, typename Half>
 void update_elements(const AdamStep& step, const UpdateOperands<Gradient, Half>& operands, std::int64_t begin,
                      std::int64_t end, VectorSet set = widest_vectors());
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -7,7 +7,7 @@
 #include "sluice/kernels/onednn/loops/loop_kernel.hpp"
 #include "sluice/kernels/onednn/vectors/element_loops.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 // A tensor and its parts, in bytes of it.
@@ -18,9 +18,9 @@ struct PartedBytes {
 };
 
 PartedBytes parted(const OperandRequest& whole, std::int64_t ranks) {
-  const std::int64_t elements = element_count(whole.shape);
-  const Bytes element = size_of(whole.dtype);
-  return {element, elements * element, part_elements(elements, ranks) * element};
+  const std::int64_t elements = graph::element_count(whole.shape);
+  const Bytes element = graph::size_of(whole.dtype);
+  return {element, elements * element, graph::part_elements(elements, ranks) * element};
 }
 
 std::span<const std::byte> bytes_at(const void* data, Bytes begin, Bytes count) {
@@ -126,10 +126,10 @@ KernelPtr make_all_gather(const KernelRequest& request, const dnnl::engine& /*en
 
 KernelMakers rank_kernels() {
   return {
-      {OpKind::kReduceScatter, make_reduce_scatter},
-      {OpKind::kOwnPart, make_own_part},
-      {OpKind::kAllGather, make_all_gather},
+      {graph::OpKind::kReduceScatter, make_reduce_scatter},
+      {graph::OpKind::kOwnPart, make_own_part},
+      {graph::OpKind::kAllGather, make_all_gather},
   };
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

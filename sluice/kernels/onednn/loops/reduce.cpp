@@ -5,7 +5,7 @@
 #include "sluice/kernels/onednn/loops/strided_loop.hpp"
 #include "sluice/kernels/onednn/vectors/element_loops.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 constexpr std::int64_t kColumns = 256;  // results that are summed beside each other
@@ -174,18 +174,18 @@ void reduce(const Reduction& reduction, const X* x, Y* y) {
 bool stays_blocked(const KernelRequest& request) {
   const OperandRequest& x = request.inputs[0];
   if (!x.layout || !is_blocked_image(*x.layout) || x.shape[1] % kChannelBlock != 0) return false;
-  const Shape y = stored_shape(request.outputs[0].shape, false, 4);
+  const graph::Shape y = stored_shape(request.outputs[0].shape, false, 4);
   return y.size() == 4 && y[2] == 1 && y[3] == 1 && y[1] == x.shape[1];
 }
 
 Reduction reduction_of(const KernelRequest& request, bool blocked) {
-  const Shape& x = request.inputs[0].shape;
-  const Shape& y = request.outputs[0].shape;
-  const Shape x_stored = stored_shape(x, blocked, x.size());
+  const graph::Shape& x = request.inputs[0].shape;
+  const graph::Shape& y = request.outputs[0].shape;
+  const graph::Shape x_stored = stored_shape(x, blocked, x.size());
   Reduction reduction(walk_over(x_stored, {x_stored, stored_shape(y, blocked, x.size())}));
-  reduction.maximum = request.attributes.reduce == ReduceFunction::kMaximum;
-  if (request.attributes.reduce == ReduceFunction::kMean)
-    reduction.factor = static_cast<float>(element_count(y)) / static_cast<float>(element_count(x));
+  reduction.maximum = request.attributes.reduce == graph::ReduceFunction::kMaximum;
+  if (request.attributes.reduce == graph::ReduceFunction::kMean)
+    reduction.factor = static_cast<float>(graph::element_count(y)) / static_cast<float>(graph::element_count(x));
   return reduction;
 }
 
@@ -210,8 +210,8 @@ KernelPtr make_reduce(const KernelRequest& request, const dnnl::engine& /*engine
 
 KernelMakers reduce_kernels() {
   return {
-      {OpKind::kReduce, make_reduce},
+      {graph::OpKind::kReduce, make_reduce},
   };
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

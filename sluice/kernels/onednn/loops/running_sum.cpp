@@ -5,7 +5,7 @@
 #include "sluice/kernels/onednn/loops/loop_kernel.hpp"
 #include "sluice/kernels/onednn/vectors/element_loops.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 constexpr std::int64_t kLinesTogether = 64;
@@ -13,10 +13,10 @@ using LineSums = std::array<double, kLinesTogether>;
 
 // x and y as [outer, extent, inner]: sums run along the middle.
 struct SumSpace {
-  SumSpace(const Shape& shape, const Attributes& attributes)
-      : outer(element_count({shape.begin(), shape.begin() + attributes.axis})),
+  SumSpace(const graph::Shape& shape, const graph::Attributes& attributes)
+      : outer(graph::element_count({shape.begin(), shape.begin() + attributes.axis})),
         extent(shape[static_cast<std::size_t>(attributes.axis)]),
-        inner(element_count({shape.begin() + attributes.axis + 1, shape.end()})),
+        inner(graph::element_count({shape.begin() + attributes.axis + 1, shape.end()})),
         causal(attributes.causal) {}
 
   std::int64_t outer, extent, inner;
@@ -54,6 +54,6 @@ KernelPtr make_running_sum(const KernelRequest& request, const dnnl::engine& /*e
 
 }  // namespace
 
-KernelMakers running_sum_kernels() { return {{OpKind::kRunningSum, make_running_sum}}; }
+KernelMakers running_sum_kernels() { return {{graph::OpKind::kRunningSum, make_running_sum}}; }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

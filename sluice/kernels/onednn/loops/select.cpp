@@ -5,7 +5,7 @@
 #include "sluice/kernels/onednn/loops/tiling.hpp"
 #include "sluice/kernels/onednn/vectors/element_loops.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 template <typename T>
@@ -73,7 +73,7 @@ void run_select(const Tiling& tiling, Operands operands) {
 KernelPtr make_select(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   const OperandRequest& y = request.outputs[0];
   const BroadcastLayouts layouts = broadcast_layouts(request);
-  std::vector<Shape> inputs;
+  std::vector<graph::Shape> inputs;
   for (const OperandRequest& input : request.inputs) {
     inputs.push_back(stored_shape(input.shape, layouts.blocked, y.shape.size()));
   }
@@ -92,8 +92,8 @@ KernelPtr make_select(const KernelRequest& request, const dnnl::engine& /*engine
 
 KernelMakers select_kernels() {
   return {
-      {OpKind::kSelect, make_select},
+      {graph::OpKind::kSelect, make_select},
   };
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

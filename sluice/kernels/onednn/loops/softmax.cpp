@@ -2,7 +2,7 @@
 #include "sluice/kernels/onednn/loops/loop_kernel.hpp"
 #include "sluice/kernels/onednn/loops/softmax_row.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 SLUICE_VECTOR_CLONES void forward_row(const float* x, std::int64_t seen, float scale, float* y) {
@@ -31,9 +31,9 @@ SLUICE_VECTOR_CLONES void backward_row(const BFloat16* y, const BFloat16* dy, st
 
 // Rows of `columns`, of which row i of each matrix sees the first i + 1 when the mask is causal.
 struct SoftmaxSpace {
-  SoftmaxSpace(const Shape& shape, const Attributes& attributes)
+  SoftmaxSpace(const graph::Shape& shape, const graph::Attributes& attributes)
       : columns(shape.back()),
-        rows(element_count(shape) / columns),
+        rows(graph::element_count(shape) / columns),
         matrix_rows(shape.size() > 1 ? shape[shape.size() - 2] : 1),
         scale(attributes.alpha),
         causal(attributes.causal) {}
@@ -90,9 +90,9 @@ KernelPtr make_softmax_backward(const KernelRequest& request, const dnnl::engine
 
 KernelMakers softmax_kernels() {
   return {
-      {OpKind::kSoftmax, make_softmax},
-      {OpKind::kSoftmaxBackward, make_softmax_backward},
+      {graph::OpKind::kSoftmax, make_softmax},
+      {graph::OpKind::kSoftmaxBackward, make_softmax_backward},
   };
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

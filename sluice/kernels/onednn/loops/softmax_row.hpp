@@ -3,7 +3,7 @@
 
 #include "sluice/kernels/onednn/vectors/vector_math.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 
 struct RowMass {
   float highest = 0;  // of scale * x
@@ -44,4 +44,4 @@ SLUICE_FORCE_INLINE RowMass softmax_row(const float* x, std::int64_t count, floa
   return {highest, sum};
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -4,13 +4,13 @@
 #include "sluice/kernels/onednn/loops/loop_kernel.hpp"
 #include "sluice/kernels/onednn/vectors/element_loops.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 constexpr std::int64_t kSummedColumns = 256, kSummedRows = 256;
 
 struct SparseSpace {
-  SharedMatrix matrix;
+  graph::SharedMatrix matrix;
   std::int64_t outer = 1, inner = 1;
 };
 
@@ -28,7 +28,8 @@ SLUICE_VECTOR_CLONES void add_multiple_line(const BFloat16* x, float factor, std
 
 // Up to kSummedColumns elements of one line of y. `x` and `y` begin at them, in the first line.
 template <typename T>
-void sum_lines(const SparseMatrix& matrix, std::int64_t row, std::int64_t inner, std::int64_t count, const T* x, T* y) {
+void sum_lines(const graph::SparseMatrix& matrix, std::int64_t row, std::int64_t inner, std::int64_t count, const T* x,
+               T* y) {
   float sums[kSummedColumns] = {};
   for (auto term = matrix.row_starts[row]; term < matrix.row_starts[row + 1]; ++term) {
     add_multiple_line(x + matrix.column_of[term] * inner, matrix.values[term], count, sums);
@@ -38,7 +39,7 @@ void sum_lines(const SparseMatrix& matrix, std::int64_t row, std::int64_t inner,
 
 // Along the last axis: up to kSummedRows elements of one line.
 template <typename T>
-void sum_within(const SparseMatrix& matrix, std::int64_t first, const T* x, T* y) {
+void sum_within(const graph::SparseMatrix& matrix, std::int64_t first, const T* x, T* y) {
   const std::int64_t end = std::min(first + kSummedRows, matrix.rows());
   for (std::int64_t row = first; row < end; ++row) {
     float sum = 0;
@@ -51,7 +52,7 @@ void sum_within(const SparseMatrix& matrix, std::int64_t first, const T* x, T* y
 
 template <typename T>
 void multiply(const SparseSpace& space, const T* x, T* y) {
-  const SparseMatrix& matrix = *space.matrix;
+  const graph::SparseMatrix& matrix = *space.matrix;
   const std::int64_t rows = matrix.rows();
   const std::int64_t columns = matrix.columns;
   const std::int64_t inner = space.inner;
@@ -74,7 +75,7 @@ void multiply(const SparseSpace& space, const T* x, T* y) {
 
 KernelPtr make_sparse_product(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   SparseSpace space{request.attributes.matrix};
-  const Shape& x = request.inputs[0].shape;
+  const graph::Shape& x = request.inputs[0].shape;
   for (std::size_t d = 0; d < x.size(); ++d) {
     if (static_cast<std::int64_t>(d) < request.attributes.axis) space.outer *= x[d];
     if (static_cast<std::int64_t>(d) > request.attributes.axis) space.inner *= x[d];
@@ -91,8 +92,8 @@ KernelPtr make_sparse_product(const KernelRequest& request, const dnnl::engine& 
 
 KernelMakers sparse_product_kernels() {
   return {
-      {OpKind::kSparseProduct, make_sparse_product},
+      {graph::OpKind::kSparseProduct, make_sparse_product},
   };
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

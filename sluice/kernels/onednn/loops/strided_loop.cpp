@@ -2,32 +2,32 @@
 
 #include <algorithm>
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 constexpr std::size_t kImageRank = 4;
 
 // Whether an operand can be read beside blocked images of shape `whole`.
-bool can_follow(const OperandRequest& operand, const Shape& whole) {
+bool can_follow(const OperandRequest& operand, const graph::Shape& whole) {
   if (operand.shape == whole) return true;
-  const Shape shape = stored_shape(operand.shape, false, kImageRank);
+  const graph::Shape shape = stored_shape(operand.shape, false, kImageRank);
   return shape[1] == 1 || (shape[2] == 1 && shape[3] == 1);
 }
 
 // One value a channel that grows to an image: it has no layout that could decide, but what uses the image will.
 bool grows_to_image(const KernelRequest& request) {
-  const Shape& x = request.inputs[0].shape;
-  return request.kind == OpKind::kBroadcast && x.size() == kImageRank && x[1] == request.outputs[0].shape[1] &&
+  const graph::Shape& x = request.inputs[0].shape;
+  return request.kind == graph::OpKind::kBroadcast && x.size() == kImageRank && x[1] == request.outputs[0].shape[1] &&
          x[2] == 1 && x[3] == 1;
 }
 
 // `operand` as it lies beside blocked images: blocked itself, or the same bytes in both forms.
-Layout following_layout(const OperandRequest& operand, const Shape& whole) {
+Layout following_layout(const OperandRequest& operand, const graph::Shape& whole) {
   if (operand.shape == whole) return blocked_image_layout(whole, operand.dtype);
   return plain_layout(operand.shape, operand.dtype);
 }
 
-std::vector<std::int64_t> row_major_strides(const Shape& shape) {
+std::vector<std::int64_t> row_major_strides(const graph::Shape& shape) {
   std::vector<std::int64_t> strides(shape.size());
   std::int64_t stride = 1;
   for (std::size_t i = shape.size(); i-- > 0;) {
@@ -39,8 +39,8 @@ std::vector<std::int64_t> row_major_strides(const Shape& shape) {
 
 }  // namespace
 
-Shape stored_shape(const Shape& shape, bool blocked, std::size_t rank) {
-  Shape padded(std::max(rank, shape.size()) - shape.size(), 1);
+graph::Shape stored_shape(const graph::Shape& shape, bool blocked, std::size_t rank) {
+  graph::Shape padded(std::max(rank, shape.size()) - shape.size(), 1);
   padded.insert(padded.end(), shape.begin(), shape.end());
   if (!blocked) return padded;
   const std::int64_t channels = padded[1];
@@ -64,9 +64,9 @@ BroadcastLayouts broadcast_layouts(const KernelRequest& request) {
   return result;
 }
 
-std::vector<WalkLevel> walk_over(const Shape& space, const std::vector<Shape>& operands) {
+std::vector<WalkLevel> walk_over(const graph::Shape& space, const std::vector<graph::Shape>& operands) {
   std::vector<std::vector<std::int64_t>> strides;
-  for (const Shape& operand : operands) strides.push_back(row_major_strides(operand));
+  for (const graph::Shape& operand : operands) strides.push_back(row_major_strides(operand));
   std::vector<WalkLevel> levels;  // innermost first
   for (std::size_t i = space.size(); i-- > 0;) {
     if (space[i] == 1) continue;
@@ -87,4 +87,4 @@ std::vector<WalkLevel> walk_over(const Shape& space, const std::vector<Shape>& o
   return levels;
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

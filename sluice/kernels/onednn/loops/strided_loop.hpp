@@ -9,11 +9,11 @@
 #include "sluice/kernels/onednn/kernel/kernel.hpp"
 #include "sluice/kernels/onednn/kernel/layout.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 
 // The shape in which a layout is row-major: [N, C / 16, H, W, 16] for a blocked image, else the tensor's own, with
 // leading ones up to `rank` dimensions. Of two ranks for one graph shape, both are in the order of memory.
-Shape stored_shape(const Shape& shape, bool blocked, std::size_t rank);
+graph::Shape stored_shape(const graph::Shape& shape, bool blocked, std::size_t rank);
 
 // Layouts for operands that are broadcast against each other: blocked where the largest is and all others can follow
 // (images of the same blocking, one value a channel, or without channels), else row-major.
@@ -33,6 +33,6 @@ struct WalkLevel {
 
 // The walk over `space`, a row-major shape, for operands of up to three shapes of the same rank, whose extents are the
 // space's or 1. At least two levels.
-std::vector<WalkLevel> walk_over(const Shape& space, const std::vector<Shape>& operands);
+std::vector<WalkLevel> walk_over(const graph::Shape& space, const std::vector<graph::Shape>& operands);
 
-}  // namespace sluice
+}  // namespace sluice::kernels

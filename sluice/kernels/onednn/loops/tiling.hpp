@@ -7,7 +7,7 @@
 #include "sluice/kernels/onednn/loops/strided_loop.hpp"
 #include "sluice/kernels/onednn/vectors/element_loops.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 
 // `rows` rows of `count` elements. By operand: strides between rows, and between elements (0 or 1); y is dense.
 struct Tile {
@@ -63,4 +63,4 @@ class Tiling {
   std::int64_t row_tiles_ = 1, column_tiles_ = 1, outer_ = 1;
 };
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -2,11 +2,11 @@
 
 #include "sluice/kernels/onednn/vectors/unary_math.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 struct LoopFunction {
-  UnaryFunction function;
+  graph::UnaryFunction function;
   float alpha, beta;
 };
 
@@ -44,7 +44,7 @@ SLUICE_VECTOR_CLONES void backward_block(LoopFunction f, const BFloat16* saved, 
   derive(f, saved, dy, count, dx);
 }
 
-LoopFunction loop_function(const Attributes& attributes) {
+LoopFunction loop_function(const graph::Attributes& attributes) {
   return {attributes.unary, attributes.alpha, attributes.beta};
 }
 
@@ -84,4 +84,4 @@ KernelPtr make_unary_backward_loop(const KernelRequest& request, const Layout& d
   return kernel;
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

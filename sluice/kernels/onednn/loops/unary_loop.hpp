@@ -3,10 +3,10 @@
 
 #include "sluice/kernels/onednn/loops/loop_kernel.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 
 // `data`: how all operands lie.
 KernelPtr make_unary_loop(const KernelRequest& request, const Layout& data);
 KernelPtr make_unary_backward_loop(const KernelRequest& request, const Layout& data);
 
-}  // namespace sluice
+}  // namespace sluice::kernels

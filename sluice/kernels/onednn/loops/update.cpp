@@ -7,7 +7,7 @@
 #include "sluice/kernels/onednn/loops/update_kernel.hpp"
 #include "sluice/kernels/onednn/vectors/element_loops.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 // The gradient as it lies, for the next step.
@@ -77,12 +77,12 @@ KernelPtr make_accumulate(const KernelRequest& request, const dnnl::engine& /*en
 }  // namespace
 
 KernelMakers update_kernels() {
-  return {{OpKind::kAccumulateGradient, make_accumulate},
-          {OpKind::kDelayGradient, make_delay},
-#define SLUICE_UPDATE_ENTRY(kind, name) {OpKind::kind, make_##name##_update},
+  return {{graph::OpKind::kAccumulateGradient, make_accumulate},
+          {graph::OpKind::kDelayGradient, make_delay},
+#define SLUICE_UPDATE_ENTRY(kind, name) {graph::OpKind::kind, make_##name##_update},
           SLUICE_UPDATES(SLUICE_UPDATE_ENTRY)
 #undef SLUICE_UPDATE_ENTRY
   };
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

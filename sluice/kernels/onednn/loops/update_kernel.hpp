@@ -10,7 +10,7 @@
 #include "sluice/kernels/onednn/loops/optimizer_step.hpp"
 #include "sluice/kernels/onednn/vectors/element_loops.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 
 // What an update has beside w, dw and moments (op_table.hpp).
 struct UpdateForm {
@@ -19,14 +19,14 @@ struct UpdateForm {
   bool scaled = false;   // the factor has two elements
   bool delayed = false;  // the last input says whether there are gradients yet
   bool half = false;     // the last output is w in 16 bits
-  DType half_type = DType::kBF16;
+  graph::DType half_type = graph::DType::kBF16;
 };
 
 inline UpdateForm form_of(const KernelRequest& request) {
-  const std::size_t moments = moments_of(request.kind), inputs = request.inputs.size();
+  const std::size_t moments = graph::moments_of(request.kind), inputs = request.inputs.size();
   const bool delayed = request.attributes.delayed, half = request.outputs.size() > 1 + moments;
-  const DType gradient = request.inputs[1].dtype;
-  const DType half_type = half ? request.outputs.back().dtype : gradient;
+  const graph::DType gradient = request.inputs[1].dtype;
+  const graph::DType half_type = half ? request.outputs.back().dtype : gradient;
   return {moments, inputs,   inputs > 2 + moments + (delayed ? 1 : 0), request.attributes.scaled, delayed,
           half,    half_type};
 }
@@ -62,9 +62,11 @@ UpdateOperands<Gradient, Half> update_operands(Operands operands, const UpdateFo
 
 // Calls visit(gradient, half) with a value of either's type.
 template <typename Visit>
-void with_types(DType gradient, DType half, const Visit& visit) {
-  const auto both = [&](auto of_half) { gradient == DType::kF32 ? visit(float{}, of_half) : visit(of_half, of_half); };
-  half == DType::kF16 ? both(Float16{}) : both(BFloat16{});
+void with_types(graph::DType gradient, graph::DType half, const Visit& visit) {
+  const auto both = [&](auto of_half) {
+    gradient == graph::DType::kF32 ? visit(float{}, of_half) : visit(of_half, of_half);
+  };
+  half == graph::DType::kF16 ? both(Float16{}) : both(BFloat16{});
 }
 
 // The factor of this update and its number, without those left out before.
@@ -86,7 +88,7 @@ inline ScaledStep scaled_step(Operands operands, const UpdateForm& form, const S
 template <typename StepOf>
 KernelPtr make_update(const KernelRequest& request, StepOf step_of) {
   const Layout layout = request.inputs[0].layout.value_or(plain_layout(request.inputs[0].shape));
-  const DType gradient = request.inputs[1].dtype;
+  const graph::DType gradient = request.inputs[1].dtype;
   const UpdateForm form = form_of(request);
   auto kernel = std::make_unique<LoopKernel>(
       request,
@@ -119,4 +121,4 @@ KernelPtr make_update(const KernelRequest& request, StepOf step_of) {
 SLUICE_UPDATES(SLUICE_UPDATE_MAKER)
 #undef SLUICE_UPDATE_MAKER
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -3,7 +3,7 @@
 #include "sluice/kernels/onednn/loops/update_kernel.hpp"
 #include "sluice/kernels/onednn/loops/update_pass.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 
 // `w`: the new weights.
 template <typename Width, typename Gradient, typename Half>
@@ -23,7 +23,7 @@ SLUICE_INLINE inline void update_vector(const LionStep& step, const UpdateOperan
   store(w, operands.new_w + at);
 }
 
-LionStep lion_step(const Attributes& attributes, const StepContext& context) {
+LionStep lion_step(const graph::Attributes& attributes, const StepContext& context) {
   const double rate = learning_rate_of(attributes, context);
   const double beta1 = attributes.momentum, beta2 = attributes.beta2;
   return {.beta1 = static_cast<float>(beta1),
@@ -40,4 +40,4 @@ KernelPtr make_lion_update(const KernelRequest& request, const dnnl::engine& /*e
   return make_update(request, lion_step);
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

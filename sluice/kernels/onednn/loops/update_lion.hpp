@@ -3,7 +3,7 @@
 
 #include "sluice/kernels/onednn/loops/optimizer_step.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 
 //   g = scale gradient
 //   w = keep w - rate sign(beta1 m + rest1 g)
@@ -16,10 +16,10 @@ struct LionStep {
   float scale = 1;  // of gradients
 };
 
-LionStep lion_step(const Attributes& attributes, const StepContext& context);
+LionStep lion_step(const graph::Attributes& attributes, const StepContext& context);
 
 template <typename Gradient, typename Half>
 void update_elements(const LionStep& step, const UpdateOperands<Gradient, Half>& operands, std::int64_t begin,
                      std::int64_t end, VectorSet set = widest_vectors());
 
-}  // namespace sluice
+}  // namespace sluice::kernels

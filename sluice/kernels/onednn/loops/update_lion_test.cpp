@@ -7,7 +7,7 @@
 
 #include "sluice/base/random.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 constexpr std::int64_t kElements = 5003;
@@ -75,4 +75,4 @@ TEST(LionStep, GoesByTheSignOfOneMeanAndKeepsAnother) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -8,7 +8,7 @@
 
 #include "sluice/kernels/onednn/loops/optimizer_step.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 
 // Two vectors at a time, so that streaming stores fill whole cache lines.
 template <typename Width, typename Step, typename Gradient, typename Half>
@@ -95,4 +95,4 @@ void update_all(const Step& step, const UpdateOperands<Gradient, Half>& operands
   template void update_elements(const Step&, const UpdateOperands<Float16, Float16>&, std::int64_t, std::int64_t,     \
                                 VectorSet);
 
-}  // namespace sluice
+}  // namespace sluice::kernels

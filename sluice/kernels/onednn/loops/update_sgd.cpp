@@ -1,7 +1,7 @@
 #include "sluice/kernels/onednn/loops/update_kernel.hpp"
 #include "sluice/kernels/onednn/loops/update_pass.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 
 // `w`: the new weights.
 template <typename Width, typename Gradient, typename Half>
@@ -19,7 +19,7 @@ SLUICE_INLINE inline void update_vector(const SgdStep& step, const UpdateOperand
   store(w, operands.new_w + at);
 }
 
-SgdStep sgd_step(const Attributes& attributes, const StepContext& context) {
+SgdStep sgd_step(const graph::Attributes& attributes, const StepContext& context) {
   return {.rate = static_cast<float>(learning_rate_of(attributes, context)),
           .momentum = static_cast<float>(attributes.momentum),
           .weight_decay = static_cast<float>(attributes.weight_decay),
@@ -32,4 +32,4 @@ KernelPtr make_sgd_update(const KernelRequest& request, const dnnl::engine& /*en
   return make_update(request, sgd_step);
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -28,7 +28,7 @@
 #endif
 #define SLUICE_FORCE_INLINE [[gnu::always_inline]] inline
 
-namespace sluice {
+namespace sluice::kernels {
 
 SLUICE_FORCE_INLINE float load(const float* values, std::int64_t i) { return values[i]; }
 SLUICE_FORCE_INLINE float load(const BFloat16* values, std::int64_t i) { return to_float(values[i]); }
@@ -47,15 +47,15 @@ SLUICE_FORCE_INLINE void store(Float16* values, std::int64_t i, float value) { v
 
 // Calls visit(float{}) or visit(BFloat16{}): a kernel's loop for the type of its elements.
 template <typename Visit>
-auto with_element(DType dtype, const Visit& visit) {
-  SLUICE_CHECK(dtype != DType::kF16, "fp16 comes as fp32 to kernels that do not know it");
-  return dtype == DType::kBF16 ? visit(BFloat16{}) : visit(float{});
+auto with_element(graph::DType dtype, const Visit& visit) {
+  SLUICE_CHECK(dtype != graph::DType::kF16, "fp16 comes as fp32 to kernels that do not know it");
+  return dtype == graph::DType::kBF16 ? visit(BFloat16{}) : visit(float{});
 }
 
 // The same for kernels that read fp16 as it lies; others get fp32 (fp16_kernel.hpp).
 template <typename Visit>
-auto with_any_element(DType dtype, const Visit& visit) {
-  return dtype == DType::kF16 ? visit(Float16{}) : with_element(dtype, visit);
+auto with_any_element(graph::DType dtype, const Visit& visit) {
+  return dtype == graph::DType::kF16 ? visit(Float16{}) : with_element(dtype, visit);
 }
 
 inline constexpr std::int64_t kLoopBlock = 4096;  // elements of one call of an inner loop
@@ -76,4 +76,4 @@ void for_rows(std::int64_t rows, std::int64_t row_elements, const Body& body) {
   for (std::int64_t row = 0; row < rows; ++row) body(row);
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -10,7 +10,7 @@
 #include "sluice/graph/op.hpp"
 #include "sluice/kernels/onednn/vectors/vector_math.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 
 // log(1 + z) of z in [0, 1]: 2 artanh(z / (2 + z)). Relative error below 3e-7.
 SLUICE_FORCE_INLINE float vector_log_above_one(float z) {
@@ -50,9 +50,9 @@ SLUICE_FORCE_INLINE float tanh_of_softplus(float x) {
   return x >= 0.0F ? above : below;
 }
 
-template <UnaryFunction Function>
+template <graph::UnaryFunction Function>
 SLUICE_FORCE_INLINE float unary_value(float x, float alpha, float beta) {
-  using enum UnaryFunction;
+  using enum graph::UnaryFunction;
   if constexpr (Function == kErf) return vector_erf(x);
   if constexpr (Function == kLog) return vector_log(x);
   if constexpr (Function == kHardSigmoid) return std::min(std::max(alpha * x + beta, 0.0F), 1.0F);
@@ -82,9 +82,9 @@ SLUICE_FORCE_INLINE float unary_value(float x, float alpha, float beta) {
   }
 }
 
-template <UnaryFunction Function>
+template <graph::UnaryFunction Function>
 SLUICE_FORCE_INLINE float unary_slope(float saved, float alpha, float /*beta*/) {
-  using enum UnaryFunction;
+  using enum graph::UnaryFunction;
   constexpr float kTwoOverRootPi = 1.12837917F;
   if constexpr (Function == kErf) return kTwoOverRootPi * vector_exp(-saved * saved);
   if constexpr (Function == kLog) return 1.0F / saved;
@@ -113,14 +113,14 @@ SLUICE_FORCE_INLINE float unary_slope(float saved, float alpha, float /*beta*/) 
   return 0.0F;
 }
 
-template <UnaryFunction Function>
-using FunctionTag = std::integral_constant<UnaryFunction, Function>;
+template <graph::UnaryFunction Function>
+using FunctionTag = std::integral_constant<graph::UnaryFunction, Function>;
 
 // Calls visit(FunctionTag<function>{}) for a function of a loop; false where it is oneDNN's.
 template <typename Visit>
-SLUICE_FORCE_INLINE bool with_loop_function(UnaryFunction function, const Visit& visit) {
-  using enum UnaryFunction;
-  const auto any_of = [&]<UnaryFunction... All>() __attribute__((always_inline)) {
+SLUICE_FORCE_INLINE bool with_loop_function(graph::UnaryFunction function, const Visit& visit) {
+  using enum graph::UnaryFunction;
+  const auto any_of = [&]<graph::UnaryFunction... All>() __attribute__((always_inline)) {
     return ((function == All ? (visit(FunctionTag<All>{}), true) : false) || ...);
   };
   return any_of.template
@@ -128,4 +128,4 @@ SLUICE_FORCE_INLINE bool with_loop_function(UnaryFunction function, const Visit&
              kAtan, kSinh, kCosh, kAsinh, kAtanh, kSign, kFloor, kCeil, kRound, kIsNan, kIsInfinite>();
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

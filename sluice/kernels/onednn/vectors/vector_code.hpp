@@ -18,7 +18,7 @@
 
 #define SLUICE_INLINE __attribute__((always_inline))
 
-namespace sluice {
+namespace sluice::kernels {
 
 constexpr std::int64_t kLanes = 16;
 
@@ -184,11 +184,11 @@ SLUICE_INLINE inline void square_root(const Vector& value, Vector& result) {
 }
 
 // Fused activations; NaN stays NaN.
-template <Activation FusedActivation>
+template <graph::Activation FusedActivation>
 SLUICE_INLINE inline void activate(Vector& z) {
   const Vector zero{};
-  if constexpr (FusedActivation != Activation::kNone) z = z < zero ? zero : z;
-  if constexpr (FusedActivation == Activation::kRelu6) z = z > zero + 6.0F ? zero + 6.0F : z;
+  if constexpr (FusedActivation != graph::Activation::kNone) z = z < zero ? zero : z;
+  if constexpr (FusedActivation == graph::Activation::kRelu6) z = z > zero + 6.0F ? zero + 6.0F : z;
 }
 
 // Adds 16 floats to 16 doubles.
@@ -196,4 +196,4 @@ SLUICE_INLINE inline void add_to(const Vector& value, DoubleVector& sum) {
   sum += __builtin_convertvector(value, DoubleVector);
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 // Over every 4,096th fp32 and all around each fp16.
@@ -40,4 +40,4 @@ TEST(VectorCode, RoundsAndWidensFp16AsOneByOne) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -11,7 +11,7 @@
 
 #include "sluice/kernels/onednn/vectors/element_loops.hpp"
 
-namespace sluice {
+namespace sluice::kernels {
 
 // e^x = 2^n e^r with |r| <= ln 2 / 2; e^r by a polynomial fitted at Chebyshev nodes.
 SLUICE_FORCE_INLINE float vector_exp(float x) {
@@ -53,4 +53,4 @@ SLUICE_FORCE_INLINE float vector_erf(float x) {
   return std::copysign(1.0F - tail * vector_exp(-x * x), x);
 }
 
-}  // namespace sluice
+}  // namespace sluice::kernels

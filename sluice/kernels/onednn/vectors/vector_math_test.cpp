@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace sluice {
+namespace sluice::kernels {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -57,4 +57,4 @@ TEST(VectorMath, NotANumberStaysOne) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::kernels

@@ -1,11 +1,11 @@
-#include "sluice/experiment/workload_json.hpp"
+#include "sluice/train/workload_json.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "sluice/train/precision.hpp"
 
-namespace sluice {
+namespace sluice::train {
 namespace {
 
 using nlohmann::json;
@@ -16,10 +16,11 @@ TEST(WorkloadJsonTest, EveryFieldSurvivesTheRoundTrip) {
   WorkloadOptions options;
   options.model = "bert_base";
   options.onnx = "/some/file.onnx";
-  options.onnx_loss = OnnxLoss::kMaskedToken;
+  options.onnx_loss = onnx::OnnxLoss::kMaskedToken;
   options.shape = {3, 64, 5, 77, 128, 4, 0.25F};
-  options.optimizer = {Optimizer::kAdamW, 0.8F, 0.95F, 1e-6F, 0.01F, true, 0.5F, 3, 2, 1024, Recompute::kNothing};
-  options.precision = Precision::kBF16;
+  options.optimizer = {graph::Optimizer::kAdamW,  0.8F, 0.95F, 1e-6F, 0.01F, true, 0.5F, 3, 2, 1024,
+                       graph::Recompute::kNothing};
+  options.precision = graph::Precision::kBF16;
   options.finer_slices = 4;
   options.threads = 7;
   options.backend = "reference";
@@ -30,8 +31,8 @@ TEST(WorkloadJsonTest, EveryFieldSurvivesTheRoundTrip) {
   const auto again = workload_from_json(document);
   ASSERT_TRUE(again.ok()) << again.error().message;
   EXPECT_EQ(workload_to_json(*again), document);
-  EXPECT_EQ(again->optimizer.optimizer, Optimizer::kAdamW);
-  EXPECT_EQ(again->optimizer.recompute, Recompute::kNothing);
+  EXPECT_EQ(again->optimizer.optimizer, graph::Optimizer::kAdamW);
+  EXPECT_EQ(again->optimizer.recompute, graph::Recompute::kNothing);
   EXPECT_EQ(again->shape.sequence, 77);
 }
 
@@ -60,15 +61,15 @@ TEST(WorkloadJsonTest, RefusesUnknownFieldsWordsAndTypes) {
 
 TEST(WorkloadTest, FallsBackFromBf16WithANote) {
   const auto workload =
-      build_workload({.model = "resnet20", .shape = {.batch = 1}, .precision = Precision::kBF16, .threads = 1});
+      build_workload({.model = "resnet20", .shape = {.batch = 1}, .precision = graph::Precision::kBF16, .threads = 1});
   ASSERT_TRUE(workload.ok()) << workload.error().message;
-  const bool fell_back = workload->options.precision == Precision::kF32;
+  const bool fell_back = workload->options.precision == graph::Precision::kF32;
   EXPECT_EQ(fell_back, !cpu_computes_bf16());
   EXPECT_EQ(fell_back, !workload->notes.empty());
-  const bool has_bf16 = std::ranges::any_of(workload->graph().tensors(),
-                                            [](const Tensor& tensor) { return tensor.dtype == DType::kBF16; });
+  const bool has_bf16 = std::ranges::any_of(
+      workload->graph().tensors(), [](const graph::Tensor& tensor) { return tensor.dtype == graph::DType::kBF16; });
   EXPECT_EQ(has_bf16, !fell_back);
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::train

@@ -1,10 +1,10 @@
-#include "sluice/experiment/machine_json.hpp"
+#include "sluice/memory/machine_json.hpp"
 
 #include <fmt/format.h>
 
 #include <array>
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 constexpr std::array kProvenances{Provenance::kGiven, Provenance::kMeasured, Provenance::kEmulated,
@@ -127,4 +127,4 @@ Result<Machine> machine_from_json(const nlohmann::json& document) {
   return Error{read.error().code, fmt::format("not a machine description: {}", read.error().message)};
 }
 
-}  // namespace sluice
+}  // namespace sluice::memory

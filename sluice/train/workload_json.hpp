@@ -13,10 +13,10 @@
 #include "sluice/base/json_reader.hpp"
 #include "sluice/train/workload.hpp"
 
-namespace sluice {
+namespace sluice::train {
 
 nlohmann::json workload_to_json(const WorkloadOptions& options);
 Result<WorkloadOptions> workload_from_json(const nlohmann::json& document);
 Status read_json(const JsonReader& reader, WorkloadOptions& options);  // the same within a larger document
 
-}  // namespace sluice
+}  // namespace sluice::train

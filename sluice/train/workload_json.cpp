@@ -1,11 +1,11 @@
-#include "sluice/experiment/workload_json.hpp"
+#include "sluice/train/workload_json.hpp"
 
 #include <fmt/format.h>
 
 #include "sluice/train/onnx_workload.hpp"
 #include "sluice/train/precision.hpp"
 
-namespace sluice {
+namespace sluice::train {
 namespace {
 
 using nlohmann::json;
@@ -19,7 +19,7 @@ Status check_fields(const JsonReader& reader) {
   return {};
 }
 
-Status read_shape(const JsonReader& reader, ModelOptions& shape) {
+Status read_shape(const JsonReader& reader, models::ModelOptions& shape) {
   SLUICE_RETURN_IF_ERROR(reader.read_if_present("batch", shape.batch));
   SLUICE_RETURN_IF_ERROR(reader.read_if_present("image_size", shape.image_size));
   SLUICE_RETURN_IF_ERROR(reader.read_if_present("classes", shape.classes));
@@ -29,15 +29,16 @@ Status read_shape(const JsonReader& reader, ModelOptions& shape) {
   return reader.read_if_present("dropout", shape.dropout);
 }
 
-Status read_optimizer(const JsonReader& reader, OptimizerOptions& optimizer) {
-  bool keep_norm_outputs = optimizer.recompute == Recompute::kNothing;
+Status read_optimizer(const JsonReader& reader, graph::OptimizerOptions& optimizer) {
+  bool keep_norm_outputs = optimizer.recompute == graph::Recompute::kNothing;
   if (reader.has("optimizer")) {
-    SLUICE_RETURN_IF_ERROR(reader.read_parsed("optimizer", parse_optimizer, optimizer.optimizer));
-    use_usual_hyperparameters(optimizer);
+    SLUICE_RETURN_IF_ERROR(reader.read_parsed("optimizer", graph::parse_optimizer, optimizer.optimizer));
+    graph::use_usual_hyperparameters(optimizer);
   }
-  for (const Optimizer each : all_optimizers()) {
-    for (const Hyperparameter& hyperparameter : optimizer_row(each).hyperparameters) {
-      SLUICE_RETURN_IF_ERROR(reader.read_if_present(field_of(hyperparameter).c_str(), optimizer.*hyperparameter.value));
+  for (const graph::Optimizer each : graph::all_optimizers()) {
+    for (const graph::Hyperparameter& hyperparameter : graph::optimizer_row(each).hyperparameters) {
+      SLUICE_RETURN_IF_ERROR(
+          reader.read_if_present(graph::field_of(hyperparameter).c_str(), optimizer.*hyperparameter.value));
     }
   }
   SLUICE_RETURN_IF_ERROR(reader.read_if_present("delay_updates", optimizer.delayed));
@@ -46,22 +47,22 @@ Status read_optimizer(const JsonReader& reader, OptimizerOptions& optimizer) {
   SLUICE_RETURN_IF_ERROR(reader.read_if_present("ranks", optimizer.ranks));
   SLUICE_RETURN_IF_ERROR(reader.read_if_present("loss_scale", optimizer.loss_scale));
   SLUICE_RETURN_IF_ERROR(reader.read_if_present("keep_norm_outputs", keep_norm_outputs));
-  optimizer.recompute = keep_norm_outputs ? Recompute::kNothing : Recompute::kCheap;
+  optimizer.recompute = keep_norm_outputs ? graph::Recompute::kNothing : graph::Recompute::kCheap;
   return {};
 }
 
-json processors_to_json(const std::vector<ProcessorKernels>& processors) {
+json processors_to_json(const std::vector<kernels::ProcessorKernels>& processors) {
   json list = json::array();
-  for (const ProcessorKernels& each : processors)
+  for (const kernels::ProcessorKernels& each : processors)
     list.push_back({{"threads", each.threads}, {"backend", each.backend}});
   return list;
 }
 
-Status read_other_processors(const JsonReader& reader, std::vector<ProcessorKernels>& processors) {
+Status read_other_processors(const JsonReader& reader, std::vector<kernels::ProcessorKernels>& processors) {
   if (!reader.has("other_processors")) return {};
   SLUICE_ASSIGN(const std::vector<JsonReader> list, reader.list("other_processors"));
   for (const JsonReader& each : list) {
-    ProcessorKernels& processor = processors.emplace_back();
+    kernels::ProcessorKernels& processor = processors.emplace_back();
     SLUICE_RETURN_IF_ERROR(each.read("threads", processor.threads));
     SLUICE_RETURN_IF_ERROR(each.read_if_present("backend", processor.backend));
   }
@@ -71,8 +72,8 @@ Status read_other_processors(const JsonReader& reader, std::vector<ProcessorKern
 }  // namespace
 
 json workload_to_json(const WorkloadOptions& options) {
-  const ModelOptions& shape = options.shape;
-  const OptimizerOptions& optimizer = options.optimizer;
+  const models::ModelOptions& shape = options.shape;
+  const graph::OptimizerOptions& optimizer = options.optimizer;
   json document{{"model", options.model},
                 {"onnx", options.onnx.string()},
                 {"loss", to_string(options.onnx_loss)},
@@ -83,21 +84,21 @@ json workload_to_json(const WorkloadOptions& options) {
                 {"width", shape.width},
                 {"depth", shape.depth},
                 {"dropout", shape.dropout},
-                {"optimizer", to_string(optimizer.optimizer)},
+                {"optimizer", graph::to_string(optimizer.optimizer)},
                 {"delay_updates", optimizer.delayed},
                 {"clip_norm", optimizer.clip_norm},
                 {"accumulate", optimizer.accumulate},
                 {"ranks", optimizer.ranks},
                 {"loss_scale", optimizer.loss_scale},
-                {"keep_norm_outputs", optimizer.recompute == Recompute::kNothing},
+                {"keep_norm_outputs", optimizer.recompute == graph::Recompute::kNothing},
                 {"precision", to_string(options.precision)},
                 {"finer_slices", options.finer_slices},
                 {"threads", options.threads},
                 {"backend", options.backend},
                 {"other_processors", processors_to_json(options.other_processors)}};
-  for (const Optimizer each : all_optimizers()) {
-    for (const Hyperparameter& hyperparameter : optimizer_row(each).hyperparameters)
-      document[field_of(hyperparameter)] = optimizer.*hyperparameter.value;
+  for (const graph::Optimizer each : graph::all_optimizers()) {
+    for (const graph::Hyperparameter& hyperparameter : graph::optimizer_row(each).hyperparameters)
+      document[graph::field_of(hyperparameter)] = optimizer.*hyperparameter.value;
   }
   return document;
 }
@@ -127,4 +128,4 @@ Result<WorkloadOptions> workload_from_json(const json& document) {
   return Error{read.error().code, fmt::format("not a workload: {}", read.error().message)};
 }
 
-}  // namespace sluice
+}  // namespace sluice::train

@@ -1,9 +1,9 @@
-#include "sluice/experiment/machine_json.hpp"
+#include "sluice/memory/machine_json.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sluice {
+namespace sluice::memory {
 namespace {
 
 Machine described_machine() {
@@ -86,4 +86,4 @@ TEST(MachineJsonTest, NamesWhatIsMissingOrUnknown) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::memory
