@@ -38,7 +38,7 @@ check("${scripts}" "a script")
 file(WRITE ${SOURCE} "// Written by cmake/embed_page.cmake.
 #include \"sluice/report/page/assets.hpp\"
 
-namespace sluice {
+namespace sluice::report {
 
 std::string_view page_style() { return R\"page(${style})page\"; }
 
@@ -46,5 +46,5 @@ std::string_view page_scripts() { return R\"page(${scripts})page\"; }
 
 std::string_view why_no_charts() { return R\"page(${WHY})page\"; }
 
-}  // namespace sluice
+}  // namespace sluice::report
 ")

@@ -82,7 +82,7 @@ std::string ops_table(const graph::Graph& graph, std::int64_t most) {
       if (graph.tensor(id).role == graph::Role::kParameter) parameters += graph::element_count(graph.tensor(id).shape);
     }
     table.add_row({std::string(to_string(op.kind)), graph.layers.at(static_cast<std::size_t>(op.layer)),
-                   op.outputs.empty() ? "" : to_string(graph.tensor(op.outputs[0]).shape),
+                   op.outputs.empty() ? "" : graph::to_string(graph.tensor(op.outputs[0]).shape),
                    parameters == 0 ? "" : fmt::format("{}", parameters), text_of_flops(flops(graph, op))});
   }
   std::string text = table.text();

@@ -30,7 +30,7 @@ std::string policy_help() {
 
 std::string addition_help() {
   std::string text = "\nPLANNER:additions=none is a planner as published, PLANNER:additions=A+B has these of our own:";
-  for (const planners::PlannerEntry& entry : planners()) {
+  for (const planners::PlannerEntry& entry : planners::planners()) {
     for (const planners::PlannerAddition& each : entry.additions) {
       text += fmt::format("\n{:>16}  {}: {}", entry.name, each.name, each.summary);
     }
@@ -40,7 +40,7 @@ std::string addition_help() {
 
 std::string setting_help() {
   std::string text = "\nPLANNER:NAME=VALUE sets a number, or one of a few words:";
-  for (const planners::PlannerEntry& entry : planners()) {
+  for (const planners::PlannerEntry& entry : planners::planners()) {
     for (const Setting& each : entry.settings.rows) {
       text += fmt::format("\n{:>16}  {}: {} (default {})", entry.name, each.name, each.help,
                           text_of(each, entry.settings.defaults));
@@ -168,7 +168,7 @@ Status check_planner_names(const std::vector<std::string>& names) {
     if (chosen.ok()) continue;
     if (planners::find_planner(name) != nullptr) return chosen.error();
     std::vector<std::string_view> known;
-    for (const planners::PlannerEntry& entry : planners()) known.push_back(entry.name);
+    for (const planners::PlannerEntry& entry : planners::planners()) known.push_back(entry.name);
     std::ranges::copy(policies::known_policies(), std::back_inserter(known));
     return bad_input(fmt::format("unknown planner '{}'{}planners and policies: {}", name, suggest_name(name, known),
                                  fmt::join(known, ", ")));
@@ -224,7 +224,7 @@ Status check_trials(const std::optional<std::int64_t>& trials) {
 
 std::string planner_help() {
   std::string text = "Who decides what lives where:";
-  for (const planners::PlannerEntry& entry : planners()) text += fmt::format("\n{:>16}  {}", entry.name, entry.summary);
+  for (const planners::PlannerEntry& entry : planners::planners()) text += fmt::format("\n{:>16}  {}", entry.name, entry.summary);
   return text + addition_help() + setting_help() + policy_help();
 }
 

@@ -186,7 +186,7 @@ Status add_encodings(Prepared& prepared, const MachineArguments& machine, const 
   if (!wanted) return {};
   profile::ProfileCache cache = machine.open_cache(prepared.machine);
   const train::WaitingLine waiting("measuring what encoding tensors saves");
-  return add_encodings(prepared.workload, prepared.machine, fast, session, cache, prepared.profile);
+  return experiment::add_encodings(prepared.workload, prepared.machine, fast, session, cache, prepared.profile);
 }
 
 Status add_implementations(Prepared& prepared, const MachineArguments& machine,

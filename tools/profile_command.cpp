@@ -53,7 +53,7 @@ Result<measure::PlacementEffort> add_placements(const ProfileCommandArguments& a
 Status count_zeros(const ProfileCommandArguments& arguments, Prepared& prepared) {
   profile::ProfileCache cache = arguments.machine.open_cache(prepared.machine);
   const train::WaitingLine waiting("measuring what encoding tensors saves");
-  return add_encodings(prepared.workload, prepared.machine, {}, {}, cache, prepared.profile);
+  return experiment::add_encodings(prepared.workload, prepared.machine, {}, {}, cache, prepared.profile);
 }
 
 Result<profile::AccessProfile> count_accesses(const ProfileCommandArguments& arguments, Prepared& prepared) {

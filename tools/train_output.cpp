@@ -53,7 +53,7 @@ Fields summary_fields(const StepLog& log, const TrainSummary& summary, std::opti
     fields.emplace_back("stall", fmt::format("{} median", format_seconds(log.stall_seconds().median)));
     fields.emplace_back("final loss", fmt::format("{:.9g}", log.last_loss()));
   }
-  if (!log.validations().empty()) fields.emplace_back("validation", memory::describe(log.validations().back().result));
+  if (!log.validations().empty()) fields.emplace_back("validation", train::describe(log.validations().back().result));
   fields.emplace_back("parameters", summary.parameter_hash);
   return fields;
 }

@@ -172,7 +172,7 @@ Result<int> serve(const HostStepArguments& arguments) {
 }  // namespace sluice::benchmarks
 
 int main(int argc, char** argv) {
-  sluice::HostStepArguments arguments;
+  sluice::benchmarks::HostStepArguments arguments;
   CLI::App app("Times one pass of Adam over host memory, beside three passes and what memory allows");
   app.add_option("--elements", arguments.elements, "Parameters; several sizes")
       ->delimiter(',')
@@ -183,7 +183,7 @@ int main(int argc, char** argv) {
   app.add_option("--serve", arguments.serve, "Step so many parameters whenever a line comes in");
   CLI11_PARSE(app, argc, argv);
   omp_set_num_threads(arguments.threads);
-  const auto result = arguments.serve > 0 ? sluice::serve(arguments) : sluice::run(arguments);
+  const auto result = arguments.serve > 0 ? sluice::benchmarks::serve(arguments) : sluice::benchmarks::run(arguments);
   if (result.ok()) return *result;
   fmt::print(stderr, "host_step: {}\n", result.error().message);
   return 2;

@@ -208,7 +208,7 @@ Status write_figures(const NumbersArguments& arguments) {
 }  // namespace sluice::benchmarks::autotm
 
 int main(int argc, char** argv) {
-  sluice::autotm::NumbersArguments arguments;
+  sluice::benchmarks::autotm::NumbersArguments arguments;
   CLI::App app("What AutoTM's published kernel times say of the emulation's rule, and of our graphs");
   app.require_subcommand(1);
   CLI::App* kernels = app.add_subcommand("kernels", "The emulation's rule beside every kernel");
@@ -226,7 +226,7 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   const sluice::Status written =
-      kernels->parsed() ? sluice::autotm::write_kernels(arguments) : sluice::autotm::write_figures(arguments);
+      kernels->parsed() ? sluice::benchmarks::autotm::write_kernels(arguments) : sluice::benchmarks::autotm::write_figures(arguments);
   if (written.ok()) return 0;
   fmt::print(stderr, "autotm_numbers: {}\n", written.error().message);
   return 2;

@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "usage: keep_problem MODEL BATCH PROFILE FILE\n");
     return 2;
   }
-  const auto kept = sluice::keep({argv, static_cast<std::size_t>(argc)});
+  const auto kept = sluice::benchmarks::keep({argv, static_cast<std::size_t>(argc)});
   if (kept.ok()) return 0;
   fmt::print(stderr, "keep_problem: {}\n", kept.error().message);
   return 2;

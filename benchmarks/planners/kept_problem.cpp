@@ -83,13 +83,13 @@ json ops_json(const graph::Graph& graph, const profile::Profile& profile) {
 }
 
 // By the words that to_string() has for them.
-template <typename onnx::Value>
-Status read_words(const JsonReader& columns, const char* key, std::span<const onnx::Value> values,
-                  std::vector<onnx::Value>& found) {
+template <typename Value>
+Status read_words(const JsonReader& columns, const char* key, std::span<const Value> values,
+                  std::vector<Value>& found) {
   std::vector<std::string> words;
   SLUICE_RETURN_IF_ERROR(columns.read(key, words));
-  std::map<std::string_view, onnx::Value> known;
-  for (const onnx::Value value : values) known.emplace(to_string(value), value);
+  std::map<std::string_view, Value> known;
+  for (const Value value : values) known.emplace(to_string(value), value);
   for (const std::string& word : words) {
     const auto it = known.find(word);
     if (it == known.end()) return columns.error(key, "unknown word '" + word + "'");
@@ -106,7 +106,7 @@ std::vector<graph::OpKind> op_kinds() {
 }
 
 template <typename... Columns>
-Status check_lengths(const JsonReader& columns, std::size_t length, const kernels::Columns&... others) {
+Status check_lengths(const JsonReader& columns, std::size_t length, const Columns&... others) {
   if (((others.size() == length) && ...)) return {};
   return columns.error("columns of different lengths");
 }

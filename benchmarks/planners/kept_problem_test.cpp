@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 
 // With batch norms that are made again, so that equal ops are to be known as such.
 KeptProblem small_problem() {
-  PlanningProblem problem(merged_model("resnet20", 4, 32), "file", 1e9);
+  planners::PlanningProblem problem(planners::merged_model("resnet20", 4, 32), "file", 1e9);
   for (Seconds& seconds : problem.profile.op_seconds) seconds = std::round(seconds * 1e7) / 1e7;  // as they are kept
   return {"resnet20", 4, "nothing", std::move(problem.graph), std::move(problem.profile)};
 }

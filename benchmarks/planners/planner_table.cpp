@@ -57,7 +57,7 @@ Status plan_problems(const TableArguments& arguments) {
 }  // namespace sluice::benchmarks
 
 int main(int argc, char** argv) {
-  sluice::TableArguments arguments;
+  sluice::benchmarks::TableArguments arguments;
   CLI::App app("Plans kept problems with every planner and simulates the plans");
   app.add_option("folder", arguments.folder, "Problems")->required()->check(CLI::ExistingDirectory);
   app.add_option("--planners", arguments.wanted.planners, "Only these")->delimiter(',');
@@ -67,7 +67,7 @@ int main(int argc, char** argv) {
   app.add_option("--budgets", arguments.wanted.percents, "Per cent of what everything takes")->delimiter(',');
   app.add_option("--json", arguments.json, "Where the rows go")->required();
   CLI11_PARSE(app, argc, argv);
-  const sluice::Status planned = sluice::plan_problems(arguments);
+  const sluice::Status planned = sluice::benchmarks::plan_problems(arguments);
   if (planned.ok()) return 0;
   fmt::print(stderr, "planner_table: {}\n", planned.error().message);
   return 2;

@@ -22,8 +22,8 @@ json milliseconds(const Spread& spread) {
           {"max", spread.max * 1e3}};
 }
 
-template <typename onnx::Value>
-json or_null(const std::optional<onnx::Value>& value) {
+template <typename Value>
+json or_null(const std::optional<Value>& value) {
   return value ? json(*value) : json();
 }
 

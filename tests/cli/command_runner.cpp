@@ -93,8 +93,8 @@ CommandResult call_sluice(const Words& arguments) {
   CommandResult result;
   {
     const Redirection output(STDOUT_FILENO, folder.file("out")), errors(STDERR_FILENO, folder.file("err"));
-    ErrorDestination destination;
-    result.exit_code = run_command(static_cast<int>(words.size()), pointers.data(), destination);
+    cli::ErrorDestination destination;
+    result.exit_code = cli::run_command(static_cast<int>(words.size()), pointers.data(), destination);
   }
   result.output = read_text(folder.file("out"));
   result.errors = read_text(folder.file("err"));

@@ -49,7 +49,7 @@ class Lives {
       all.push_back({{"name", tensor.name},
                      {"role", to_string(tensor.role)},
                      {"bytes", tensor.bytes},
-                     {"shape", to_string(tensor.shape)},
+                     {"shape", graph::to_string(tensor.shape)},
                      {"places", std::move(life.places)},
                      {"story", story(life)}});
     }

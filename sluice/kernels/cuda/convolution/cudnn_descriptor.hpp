@@ -30,8 +30,8 @@ class Descriptor {
   void set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, std::int64_t count, const void* values) {
     check(cudnnBackendSetAttribute(descriptor_, name, type, count, values), "describing to cuDNN");
   }
-  template <typename onnx::Value>
-  void set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, const onnx::Value& value) {
+  template <typename Value>
+  void set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, const Value& value) {
     set(name, type, 1, &value);
   }
   void set(cudnnBackendAttributeName_t name, const std::vector<std::int64_t>& values) {
