@@ -224,7 +224,8 @@ Status check_trials(const std::optional<std::int64_t>& trials) {
 
 std::string planner_help() {
   std::string text = "Who decides what lives where:";
-  for (const planners::PlannerEntry& entry : planners::planners()) text += fmt::format("\n{:>16}  {}", entry.name, entry.summary);
+  for (const planners::PlannerEntry& entry : planners::planners())
+    text += fmt::format("\n{:>16}  {}", entry.name, entry.summary);
   return text + addition_help() + setting_help() + policy_help();
 }
 

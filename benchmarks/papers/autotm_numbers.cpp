@@ -225,8 +225,8 @@ int main(int argc, char** argv) {
       ->delimiter(',')
       ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
-  const sluice::Status written =
-      kernels->parsed() ? sluice::benchmarks::autotm::write_kernels(arguments) : sluice::benchmarks::autotm::write_figures(arguments);
+  const sluice::Status written = kernels->parsed() ? sluice::benchmarks::autotm::write_kernels(arguments)
+                                                   : sluice::benchmarks::autotm::write_figures(arguments);
   if (written.ok()) return 0;
   fmt::print(stderr, "autotm_numbers: {}\n", written.error().message);
   return 2;
