@@ -13,10 +13,10 @@ build=(g++ cmake ninja-build pkg-config libdnnl-dev ocl-icd-opencl-dev liburing-
 command -v npm >/dev/null || build+=(nodejs npm)
 # qemu, busybox, cpio: tests/numa boots a machine with several memory nodes. chromium, selenium: tests/page. help2man:
 # the manual pages, which tests/install looks for. pybind11, python3-dev, python3-torch, libtorch-dev: the
-# Python package. libonnx-testdata: ONNX' own tests of its ops.
+# Python package. python3-onnx: the tutorial. libonnx-testdata: ONNX' own tests of its ops.
 test=(libgtest-dev libgmock-dev clang-format clang-tidy git qemu-system-x86 busybox-static cpio openmpi-bin
   chromium chromium-driver python3-selenium help2man pybind11-dev
-  python3-dev python3-torch libtorch-dev libonnx-testdata)
+  python3-dev python3-torch python3-onnx libtorch-dev libonnx-testdata)
 rivals=(python3-torch python3-torchvision python3-onnx python3-numpy libtcmalloc-minimal4 libopenblas0-openmp)
 
 case ${1:-build} in

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "tests/cli/command_runner.hpp"
+#include "tools/exit_codes.hpp"
 
 namespace sluice::tests {
 namespace {
@@ -91,12 +92,12 @@ TEST(HelpTest, QuietAndVerboseSayLessAndMore) {
                              HasSubstr("the best so far")));
 }
 
-// In hardly more than home can do with: a policy of the first draw may fit into more, by some op times.
-TEST(HelpTest, PlanningCutShortBeforeAPlanIsAnError) {
-  const CommandResult result =
-      call_sluice(tiny("plan", {"--estimate", "--fast", "58%", "--planner", "home", "--planning-time", "1e-9"}));
-  EXPECT_EQ(result.exit_code, 2) << "a time that is too short is asked for, not Ctrl-C";
-  EXPECT_THAT(result.errors, HasSubstr("home was interrupted before it had a plan for resnet20"));
+// Which planner says what when it is stopped: planners/registry/little_choice_test.cpp.
+TEST(HelpTest, AnExitStatusSaysWhoCanHelp) {
+  EXPECT_EQ(cli::exit_code_of(ErrorCode::kOutOfTime), 2) << "a time that is too short is asked for, not Ctrl-C";
+  EXPECT_EQ(cli::exit_code_of(ErrorCode::kInterrupted), 130);
+  EXPECT_EQ(cli::exit_code_of(ErrorCode::kBadInput), 2);
+  EXPECT_EQ(cli::exit_code_of(ErrorCode::kIo), 1);
 }
 
 TEST(HelpTest, DoctorSaysWhatToDo) {
