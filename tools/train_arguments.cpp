@@ -40,11 +40,6 @@ Status check_sequences(const TrainArguments& arguments) {
                  "--trials compares steps of one graph, but with --sequences every length has its own; leave one of "
                  "them out"};
   }
-  if (!arguments.checkpoint.empty() || !arguments.resume.empty()) {
-    return Error{ErrorCode::kUnsupported,
-                 "runs with --sequences have no checkpoints: leave out --checkpoint and "
-                 "--resume, or take one --sequence"};
-  }
   return {};
 }
 

@@ -1,6 +1,7 @@
 #include "tools/variable_training.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "sluice/measure/profiler.hpp"
 #include "sluice/memory/process_memory.hpp"
@@ -80,6 +81,7 @@ Status report(const TrainArguments& arguments, const train::VariantTraining& tra
   Fields fields = summary_fields(log, summary, std::nullopt);
   for (auto& field : cost_fields(training.costs())) fields.push_back(std::move(field));
   fields.emplace_back("peak resident", format_bytes(memory::peak_resident_bytes()));
+  if (!arguments.checkpoint.empty()) fields.emplace_back("checkpoint", arguments.checkpoint);
   fmt::print("{}{}", describe_end(summary, training.machine(), fields), variants_table(training));
   SLUICE_RETURN_IF_ERROR(check_losses_written(log, arguments.losses));
   if (arguments.json.empty()) return {};
@@ -97,6 +99,7 @@ Result<train::VariantSettings> settings_for(const TrainArguments& arguments, con
   SLUICE_ASSIGN(const std::vector<std::int64_t> lengths, train::parse_sizes(arguments.sequences));
   train::VariantSettings settings;
   settings.key_of = train::drawn_sizes(lengths, arguments.session.seed);
+  settings.keys = fmt::format("sequences {}", fmt::join(lengths, ","));
   settings.build = [options](const train::VariantKey& key) {
     train::WorkloadOptions each = options;
     each.shape.sequence = key.size;
@@ -118,6 +121,13 @@ Status check_takes_sequences(train::WorkloadOptions options, std::int64_t length
   return {};
 }
 
+// The step to begin with.
+Result<std::int64_t> resume(train::VariantTraining& training, const std::string& checkpoint) {
+  if (checkpoint.empty()) return std::int64_t{0};
+  const train::WaitingLine waiting(fmt::format("reading {}", checkpoint));
+  return training.load_checkpoint(checkpoint);
+}
+
 }  // namespace
 
 Result<int> train_sequences(const TrainArguments& arguments) {
@@ -136,9 +146,11 @@ Result<int> train_sequences(const TrainArguments& arguments) {
     return measure::measure_profile(*workload.compiled, machine, cache,
                                     {.on_progress = [&](int done, int total) { progress.update(done, total); }});
   };
-  SLUICE_ASSIGN(const train::TrainingOptions loop, arguments.loop_options(0));
-  StepLog log(arguments.losses, false, loop.first_step, loop.end_step);
-  settings.on_planned = [&](const train::Variant& variant) { log.print(describe_planned(variant)); };
+  SLUICE_RETURN_IF_ERROR(arguments.loop_options(0));
+  std::optional<StepLog> log;
+  settings.on_planned = [&](const train::Variant& variant) {
+    log ? log->print(describe_planned(variant)) : fmt::print("{}\n", describe_planned(variant));
+  };
   SLUICE_ASSIGN(const std::unique_ptr<train::VariantTraining> training,
                 train::VariantTraining::create(machine, settings));
   print_notes(training->notes());
@@ -146,10 +158,13 @@ Result<int> train_sequences(const TrainArguments& arguments) {
   fmt::print("longest: {}\n{}", report::describe_graph(longest.workload.graph()),
              describe_plan(longest.workload.graph(), machine, longest.plan));
   std::fflush(stdout);
+  SLUICE_ASSIGN(const std::int64_t first_step, resume(*training, arguments.resume));
+  SLUICE_ASSIGN(const train::TrainingOptions loop, arguments.loop_options(first_step));
+  log.emplace(arguments.losses, false, loop.first_step, loop.end_step);
   TrainSummary summary;
-  SLUICE_ASSIGN(summary.outcome, run_logged(*training, loop, log));
+  SLUICE_ASSIGN(summary.outcome, run_logged(*training, loop, *log));
   SLUICE_ASSIGN(summary.parameter_hash, training->hash_parameters());
-  SLUICE_RETURN_IF_ERROR(report(arguments, *training, log, summary));
+  SLUICE_RETURN_IF_ERROR(report(arguments, *training, *log, summary));
   return summary.outcome.interrupted ? kExitInterrupted : kExitOk;
 }
 

@@ -134,7 +134,9 @@ Result<std::unique_ptr<ModuleTraining>> ModuleTraining::create(const ModuleTrain
 }
 
 Status ModuleTraining::begin() {
-  SLUICE_RETURN_IF_ERROR(start(*by_samples_.at(samples_), nullptr));
+  Prepared& first = *by_samples_.at(samples_);
+  run_ = std::make_shared<train::RunState>(first.machine);
+  SLUICE_RETURN_IF_ERROR(start(first));
   initial_.reset();
   return {};
 }
@@ -180,9 +182,9 @@ Status ModuleTraining::keep_partial(const onnx::Initializers& initializers) {
   return {};
 }
 
-Status ModuleTraining::start(Prepared& prepared, const train::ParkedTensors* earlier) {
+Status ModuleTraining::start(Prepared& prepared) {
   train::SessionOptions session{.input = batch_.get(), .seed = options_.seed};
-  SLUICE_ASSIGN(session_, train::Session::create(prepared.workload, prepared.machine, prepared.plan, session, earlier));
+  SLUICE_ASSIGN(session_, train::Session::create(prepared.workload, prepared.machine, prepared.plan, session, run_));
   return {};
 }
 
@@ -202,15 +204,14 @@ Status ModuleTraining::change_batch(std::int64_t samples) {
   if (samples == samples_) return {};
   if (!by_samples_.contains(samples)) SLUICE_RETURN_IF_ERROR(prepare(samples));
   Prepared& next = *by_samples_.at(samples);
-  SLUICE_ASSIGN(const train::ParkedTensors parked,
-                train::ParkedTensors::park(session_->parameters(), train::scratch_folder(next.machine)));
+  SLUICE_RETURN_IF_ERROR(session_->end());
   session_.reset();
-  const Status started = start(next, &parked);
+  const Status started = start(next);
   if (started.ok()) {
     samples_ = samples;
     return {};
   }
-  SLUICE_RETURN_IF_ERROR(start(*by_samples_.at(samples_), &parked));
+  SLUICE_RETURN_IF_ERROR(start(*by_samples_.at(samples_)));
   return started;
 }
 

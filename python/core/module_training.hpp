@@ -3,7 +3,7 @@
 // Initial values come from the file, so that the module's own need not be in memory when training begins; batches come
 // from the caller's. Values are known by the names of the file's initializers, which are those of the module's parameters
 // and buffers; how they lie in the graph (transposed, joined, sliced) is undone here. A batch of another size has a graph
-// and a plan of its own; between the two, all values wait on disk. Callers take turns.
+// and a plan of its own, over the same memory. Callers take turns.
 #pragma once
 
 #include <filesystem>
@@ -72,7 +72,7 @@ class ModuleTraining {
   Status keep_partial(const onnx::Initializers& initializers);
   Result<onnx::InitializerValues> current(const std::string& initializer, const std::string& state);
   std::vector<std::string> parameters_of(const std::string& initializer) const;
-  Status start(Prepared& prepared, const train::ParkedTensors* earlier);
+  Status start(Prepared& prepared);
   Status check_running() const;
 
   ModuleTrainingOptions options_;
@@ -81,6 +81,7 @@ class ModuleTraining {
   onnx::InitializerValues kept_;                       // as far as the graph has parts of them
   std::map<std::int64_t, std::unique_ptr<Prepared>> by_samples_;
   std::unique_ptr<GivenBatch> batch_;
+  std::shared_ptr<train::RunState> run_;
   std::unique_ptr<train::Session> session_;
   std::int64_t samples_ = 0, steps_ = 0;
   std::mutex turn_;

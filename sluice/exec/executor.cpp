@@ -1,7 +1,5 @@
 #include "sluice/exec/executor.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "sluice/exec/compute_lane.hpp"
@@ -18,14 +16,14 @@ constexpr Bytes kMostStagingBytes = 8 * kMiB;  // of one link
 
 class ProgramExecutor : public Executor {
  public:
-  ProgramExecutor(kernels::CompiledGraph& compiled, const memory::Machine& machine, program::Program program,
-                  memory::TierStorages storages)
-      : compiled_(compiled),
-        machine_(machine),
+  ProgramExecutor(std::shared_ptr<RunMemory> memory, program::Program program)
+      : memory_(std::move(memory)),
+        compiled_(*memory_->compiled()),
+        machine_(memory_->machine()),
         program_(std::move(program)),
-        storages_(std::move(storages)),
-        resolved_(resolve_program(compiled.graph(), machine_, program_, storages_)),
-        encoded_(compiled.graph(), program_),
+        storages_(memory_->storages()),
+        resolved_(resolve_program(compiled_.graph(), machine_, program_, storages_)),
+        encoded_(compiled_.graph(), program_),
         ops_of_(program::compute_lanes(program_)),
         progress_(processors_of_ops(program_), ops_of_.size(), program_.transfers.size(), lane_count(program_)) {
     trace_.ops.resize(program_.compute.size());
@@ -56,32 +54,27 @@ class ProgramExecutor : public Executor {
   }
 
   Result<program::StepTimes> run_step(const kernels::StepContext& context) override {
-    SLUICE_RETURN_IF_ERROR(usable_);
+    SLUICE_RETURN_IF_ERROR(memory_->usable());
     // Until the step has ended well: an exception from an op leaves the tensors as undefined as an error does.
-    usable_ = Error{ErrorCode::kIo, "a step of this executor was abandoned: make a new executor from a checkpoint"};
+    memory_->spoil({ErrorCode::kIo, "a step of this executor was abandoned: make a new executor from a checkpoint"});
     const Status status = run_instructions(context);
     for (const auto& lane : lanes_) lane->expect_help(false);
     if (!status.ok()) {
       stop_lanes();
-      usable_ = Error{status.error().code,
-                      "an earlier step failed, make a new executor from a checkpoint: " + status.error().message};
+      memory_->spoil({status.error().code,
+                      "an earlier step failed, make a new executor from a checkpoint: " + status.error().message});
       return status.error();
     }
-    usable_ = {};
+    memory_->mend();
     count_moved_bytes();
     return trace_;
   }
 
   Status read_tensor(graph::TensorId tensor, std::span<std::byte> bytes) override {
-    SLUICE_RETURN_IF_ERROR(usable_);
-    const program::Location& at = location_between_steps(tensor, bytes.size());
-    return storages_.read(at.tier, at.offset, bytes);
+    return memory_->read_tensor(tensor, bytes);
   }
-
   Status write_tensor(graph::TensorId tensor, std::span<const std::byte> bytes) override {
-    SLUICE_RETURN_IF_ERROR(usable_);
-    const program::Location& at = location_between_steps(tensor, bytes.size());
-    return storages_.write(at.tier, at.offset, bytes);
+    return memory_->write_tensor(tensor, bytes);
   }
 
   void observe(OpObserver* observer) override { observer_ = observer; }
@@ -152,24 +145,17 @@ class ProgramExecutor : public Executor {
     }
   }
 
-  const program::Location& location_between_steps(graph::TensorId tensor, std::size_t bytes) const {
-    const graph::Tensor& description = compiled_.graph().tensor(tensor);
-    SLUICE_CHECK(graph::is_persistent(description.role) || description.role == graph::Role::kOutput,
-                 description.name + " is nowhere between steps: neither persistent nor an output");
-    SLUICE_CHECK(static_cast<Bytes>(bytes) == description.bytes, "a buffer of the size of " + description.name);
-    return program_.step_start.at(static_cast<std::size_t>(tensor));
-  }
-
   void stop_lanes() {
     progress_.stop();
     for (const auto& processor : processors_) processor->join();
     for (const auto& lane : lanes_) lane->join();
   }
 
+  std::shared_ptr<RunMemory> memory_;
   kernels::CompiledGraph& compiled_;
-  memory::Machine machine_;
+  const memory::Machine& machine_;
   program::Program program_;
-  memory::TierStorages storages_;
+  const memory::TierStorages& storages_;
   ResolvedProgram resolved_;
   EncodedTransfers encoded_;
   std::vector<std::vector<graph::OpIndex>> ops_of_;  // by ProcessorId
@@ -179,37 +165,26 @@ class ProgramExecutor : public Executor {
   program::StepTimes trace_;                    // of the running step; lanes write their transfers' entries
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::vector<std::unique_ptr<ComputeLane>> processors_;  // by ProcessorId
-  Status usable_;
 };
 
-Status check_budget(const memory::Machine& machine, const program::Program& program, std::span<const Bytes> budgets) {
-  for (std::size_t tier = 0; tier < program.arena_bytes.size(); ++tier) {
-    const Bytes budget = tier < budgets.size() ? budgets[tier] : 0;
-    if (program.arena_bytes[tier] <= budget) continue;
-    return Error{
-        ErrorCode::kInfeasible,
-        fmt::format("the plan needs {} of tier {} and the budget is {}: plan again for this budget",
-                    format_bytes(program.arena_bytes[tier]), machine.tiers.at(tier).name, format_bytes(budget))};
-  }
-  return {};
-}
-
 }  // namespace
+
+Result<std::unique_ptr<Executor>> Executor::create(std::shared_ptr<RunMemory> memory, program::Program program,
+                                                   const EngineFactory& engine_factory) {
+  if (!memory->machine().tier(memory::kFastTier).kind->host_reaches) {
+    return make_gpu_executor(std::move(memory), std::move(program));
+  }
+  auto executor = std::make_unique<ProgramExecutor>(std::move(memory), std::move(program));
+  SLUICE_RETURN_IF_ERROR(executor->start_lanes(engine_factory));
+  return std::unique_ptr<Executor>(std::move(executor));
+}
 
 Result<std::unique_ptr<Executor>> Executor::create(kernels::CompiledGraph& compiled, const memory::Machine& machine,
                                                    program::Program program, std::span<const Bytes> budgets,
                                                    const EngineFactory& engine_factory) {
-  SLUICE_RETURN_IF_ERROR(check_budget(machine, program, budgets));
-  if (!machine.tier(memory::kFastTier).kind->host_reaches) {
-    return make_gpu_executor(compiled, machine, std::move(program), budgets);
-  }
-  // Slow tiers get what the plan uses, not their whole budget: a spill file is written out when it is made.
-  std::vector<Bytes> arena_bytes = program.arena_bytes;
-  if (program.stitches.empty()) arena_bytes.at(memory::kFastTier) = budgets[memory::kFastTier];
-  SLUICE_ASSIGN(memory::TierStorages storages, memory::TierStorages::open(machine, arena_bytes, program.stitches));
-  auto executor = std::make_unique<ProgramExecutor>(compiled, machine, std::move(program), std::move(storages));
-  SLUICE_RETURN_IF_ERROR(executor->start_lanes(engine_factory));
-  return std::unique_ptr<Executor>(std::move(executor));
+  auto memory = std::make_shared<RunMemory>(machine);
+  SLUICE_RETURN_IF_ERROR(memory->change_to(kept_elsewhere(compiled), {compiled.graph(), program, budgets}));
+  return create(std::move(memory), std::move(program), engine_factory);
 }
 
 }  // namespace sluice::exec

@@ -1,13 +1,10 @@
 #include "sluice/exec/gpu_executor.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/exec/gpu_events.hpp"
 #include "sluice/exec/resolved_program.hpp"
-#include "sluice/gpu/gpu_memory.hpp"
 #include "sluice/kernels/cuda/cuda_graph.hpp"
 
 namespace sluice::exec {
@@ -20,13 +17,12 @@ constexpr std::int64_t kStepsBeforeGraph = 2;  // libraries load kernels as they
 
 class GpuExecutor : public Executor {
  public:
-  GpuExecutor(kernels::cuda::CudaGraph& kernels, const memory::Machine& machine, program::Program program,
-              memory::TierStorages storages)
-      : kernels_(kernels),
-        machine_(machine),
+  GpuExecutor(kernels::cuda::CudaGraph& kernels, std::shared_ptr<RunMemory> memory, program::Program program)
+      : memory_(std::move(memory)),
+        kernels_(kernels),
         program_(std::move(program)),
-        storages_(std::move(storages)),
-        resolved_(resolve_program(kernels.graph(), machine_, program_, storages_)),
+        storages_(memory_->storages()),
+        resolved_(resolve_program(kernels.graph(), memory_->machine(), program_, storages_)),
         events_(program_) {
     kernels_.forget_fetched();
     trace_.link_bytes = trace_.raw_link_bytes = resolved_.link_bytes;
@@ -47,8 +43,8 @@ class GpuExecutor : public Executor {
   }
 
   Result<program::StepTimes> run_step(const kernels::StepContext& context) override {
-    SLUICE_RETURN_IF_ERROR(usable_);
-    usable_ = Error{ErrorCode::kIo, "a step of this executor was abandoned: make a new executor from a checkpoint"};
+    SLUICE_RETURN_IF_ERROR(memory_->usable());
+    memory_->spoil({ErrorCode::kIo, "a step of this executor was abandoned: make a new executor from a checkpoint"});
     try {
       SLUICE_RETURN_IF_ERROR(kernels_.prepare_step(context));
       launch();
@@ -57,24 +53,19 @@ class GpuExecutor : public Executor {
       check(cudaStreamSynchronize(ops()), "waiting for the step");
       events_.read_times(program_, trace_);
     } catch (const CudaFailure& failure) {
-      usable_ = Error{ErrorCode::kIo, std::string("the GPU failed in a step, make a new executor from a checkpoint: ") +
-                                          failure.what()};
-      return usable_.error();
+      memory_->spoil({ErrorCode::kIo, std::string("the GPU failed in a step, make a new executor from a checkpoint: ") +
+                                          failure.what()});
+      return memory_->usable().error();
     }
-    usable_ = {};
+    memory_->mend();
     return trace_;
   }
 
   Status read_tensor(graph::TensorId tensor, std::span<std::byte> bytes) override {
-    SLUICE_RETURN_IF_ERROR(usable_);
-    const program::Location& at = location_between_steps(tensor, bytes.size());
-    return storages_.read(at.tier, at.offset, bytes);
+    return memory_->read_tensor(tensor, bytes);
   }
-
   Status write_tensor(graph::TensorId tensor, std::span<const std::byte> bytes) override {
-    SLUICE_RETURN_IF_ERROR(usable_);
-    const program::Location& at = location_between_steps(tensor, bytes.size());
-    return storages_.write(at.tier, at.offset, bytes);
+    return memory_->write_tensor(tensor, bytes);
   }
 
   std::vector<std::string> notes() const override { return storages_.notes(); }
@@ -166,25 +157,16 @@ class GpuExecutor : public Executor {
     return kernels_.fetch(next);
   }
 
-  const program::Location& location_between_steps(graph::TensorId tensor, std::size_t bytes) const {
-    const graph::Tensor& description = kernels_.graph().tensor(tensor);
-    SLUICE_CHECK(graph::is_persistent(description.role) || description.role == graph::Role::kOutput,
-                 description.name + " is nowhere between steps: neither persistent nor an output");
-    SLUICE_CHECK(static_cast<Bytes>(bytes) == description.bytes, "a buffer of the size of " + description.name);
-    return program_.step_start[as_index(tensor)];
-  }
-
+  std::shared_ptr<RunMemory> memory_;
   kernels::cuda::CudaGraph& kernels_;
-  memory::Machine machine_;
   program::Program program_;
-  memory::TierStorages storages_;
+  const memory::TierStorages& storages_;
   ResolvedProgram resolved_;
   GpuEvents events_;
   std::vector<cudaStream_t> links_;  // by LinkId; nullptr where it has nothing to do
   cudaGraphExec_t captured_ = nullptr;
   std::int64_t steps_ = 0;
   program::StepTimes trace_;
-  Status usable_;
 };
 
 Error unsupported(const std::string& what) {
@@ -207,17 +189,12 @@ Status check_supported(const memory::Machine& machine, const program::Program& p
 
 }  // namespace
 
-Result<std::unique_ptr<Executor>> make_gpu_executor(kernels::CompiledGraph& compiled, const memory::Machine& machine,
-                                                    program::Program program, std::span<const Bytes> budgets) {
-  auto* const kernels = dynamic_cast<kernels::cuda::CudaGraph*>(&compiled);
+Result<std::unique_ptr<Executor>> make_gpu_executor(std::shared_ptr<RunMemory> memory, program::Program program) {
+  auto* const kernels = dynamic_cast<kernels::cuda::CudaGraph*>(memory->compiled().get());
   SLUICE_CHECK(kernels != nullptr, "what a GPU runs was compiled for it");
-  SLUICE_RETURN_IF_ERROR(check_supported(machine, program));
-  std::vector<Bytes> arenas = program.arena_bytes;
-  arenas[memory::kFastTier] = budgets[memory::kFastTier];
-  SLUICE_ASSIGN(memory::TierStorages storages, memory::TierStorages::open(machine, arenas, {}, &gpu::kGpuMemory));
+  SLUICE_RETURN_IF_ERROR(check_supported(memory->machine(), program));
   try {
-    return std::unique_ptr<Executor>(
-        std::make_unique<GpuExecutor>(*kernels, machine, std::move(program), std::move(storages)));
+    return std::unique_ptr<Executor>(std::make_unique<GpuExecutor>(*kernels, std::move(memory), std::move(program)));
   } catch (const CudaFailure& failure) {
     return Error{ErrorCode::kIo, std::string("the GPU cannot start: ") + failure.what()};
   }

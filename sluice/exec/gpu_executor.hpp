@@ -10,14 +10,12 @@
 #pragma once
 
 #include <memory>
-#include <span>
 
 #include "sluice/exec/executor.hpp"
 
 namespace sluice::exec {
 
 // As Executor::create(). kUnsupported in builds without CUDA.
-Result<std::unique_ptr<Executor>> make_gpu_executor(kernels::CompiledGraph& compiled, const memory::Machine& machine,
-                                                    program::Program program, std::span<const Bytes> budgets);
+Result<std::unique_ptr<Executor>> make_gpu_executor(std::shared_ptr<RunMemory> memory, program::Program program);
 
 }  // namespace sluice::exec

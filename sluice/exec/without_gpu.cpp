@@ -3,9 +3,8 @@
 
 namespace sluice::exec {
 
-Result<std::unique_ptr<Executor>> make_gpu_executor(kernels::CompiledGraph& /*compiled*/,
-                                                    const memory::Machine& /*machine*/, program::Program /*program*/,
-                                                    std::span<const Bytes> /*budgets*/) {
+Result<std::unique_ptr<Executor>> make_gpu_executor(std::shared_ptr<RunMemory> /*memory*/,
+                                                    program::Program /*program*/) {
   return gpu::no_cuda();
 }
 

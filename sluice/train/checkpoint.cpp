@@ -15,6 +15,7 @@
 #include "sluice/base/hash.hpp"
 #include "sluice/base/json_file.hpp"
 #include "sluice/base/json_reader.hpp"
+#include "sluice/data/data_source.hpp"
 #include "sluice/graph/rewrite/delay_updates.hpp"
 
 namespace sluice::train {
@@ -150,10 +151,13 @@ bool is_of_undelayed(const OpenCheckpoint& opened, const CheckpointIdentity& ide
          *settings == nlohmann::json(identity.undelayed->settings);
 }
 
-Status check_identity(const OpenCheckpoint& opened, const std::filesystem::path& path, CheckpointIdentity identity,
-                      const graph::Graph& graph) {
-  const bool undelayed = is_of_undelayed(opened, identity);
-  if (undelayed) {
+Error of_other_tensors(const std::filesystem::path& path) {
+  return {ErrorCode::kMismatch,
+          fmt::format("checkpoint {} is of another run: its tensors are not this model's", path.string())};
+}
+
+Status check_identity(const OpenCheckpoint& opened, const std::filesystem::path& path, CheckpointIdentity identity) {
+  if (is_of_undelayed(opened, identity)) {
     identity.settings = identity.undelayed->settings;
     identity.graph_fingerprint = identity.undelayed->graph_fingerprint;
   }
@@ -162,12 +166,63 @@ Status check_identity(const OpenCheckpoint& opened, const std::filesystem::path&
   SLUICE_RETURN_IF_ERROR(check_field(opened, path, "batch", identity.batch));
   SLUICE_RETURN_IF_ERROR(check_field(opened, path, "seed", identity.seed));
   SLUICE_RETURN_IF_ERROR(check_field(opened, path, "data", identity.data));
-  SLUICE_RETURN_IF_ERROR(check_field(opened, path, "graph_fingerprint", identity.graph_fingerprint));
-  if (opened.header.value("tensors", nlohmann::json()) != tensor_list(graph, undelayed)) {
-    return Error{ErrorCode::kMismatch,
-                 fmt::format("checkpoint {} is of another run: its tensors are not this model's", path.string())};
+  return check_field(opened, path, "graph_fingerprint", identity.graph_fingerprint);
+}
+
+// All that can be wrong with a checkpoint but its tensors.
+Result<OpenCheckpoint> open_checked(const std::filesystem::path& path, const CheckpointIdentity& identity) {
+  SLUICE_ASSIGN(OpenCheckpoint opened, open_checkpoint(path));
+  SLUICE_RETURN_IF_ERROR(check_known(opened, path));
+  SLUICE_RETURN_IF_ERROR(check_contents(opened, path));
+  SLUICE_RETURN_IF_ERROR(check_identity(opened, path, identity));
+  SLUICE_RETURN_IF_ERROR(next_step_of(opened, path));
+  return opened;
+}
+
+Status read_values(OpenCheckpoint& opened, const std::filesystem::path& path, std::span<float> values) {
+  return read_exactly(opened.file, path, reinterpret_cast<char*>(values.data()), values.size_bytes());
+}
+
+nlohmann::json header_of(const CheckpointIdentity& identity, std::int64_t next_step, nlohmann::json tensors) {
+  return {{"version", kCheckpointVersion}, {"model", identity.model},
+          {"settings", identity.settings}, {"graph_fingerprint", identity.graph_fingerprint},
+          {"batch", identity.batch},       {"seed", identity.seed},
+          {"data", identity.data},         {"next_step", next_step},
+          {"tensors", std::move(tensors)}};
+}
+
+// A file whose values follow.
+Result<HashedFile> begin_file(const std::filesystem::path& path, const nlohmann::json& header) {
+  const std::string text = header.dump();
+  const std::uint64_t length = text.size();
+  SLUICE_ASSIGN(AtomicFile created, AtomicFile::create(path));
+  HashedFile file(std::move(created));
+  SLUICE_RETURN_IF_ERROR(file.write(kMagic));
+  SLUICE_RETURN_IF_ERROR(file.write(std::as_bytes(std::span(&length, 1))));
+  SLUICE_RETURN_IF_ERROR(file.write(text));
+  return file;
+}
+
+nlohmann::json whole_list(const std::vector<ParkedTensors::Whole>& wholes) {
+  nlohmann::json tensors = nlohmann::json::array();
+  for (const ParkedTensors::Whole& whole : wholes) {
+    tensors.push_back({{"name", whole.name}, {"rows", whole.rows}, {"row_elements", whole.row_elements}});
   }
-  return {};
+  return tensors;
+}
+
+Result<std::vector<ParkedTensors::Whole>> wholes_of(const OpenCheckpoint& opened, const std::filesystem::path& path) {
+  const nlohmann::json tensors = opened.header.value("tensors", nlohmann::json::array());
+  std::vector<ParkedTensors::Whole> wholes;
+  for (const nlohmann::json& each : tensors) {
+    ParkedTensors::Whole& whole = wholes.emplace_back();
+    const JsonReader reader(each);
+    for (const Status& read : {reader.read("name", whole.name), reader.read("rows", whole.rows),
+                               reader.read("row_elements", whole.row_elements)}) {
+      if (!read.ok()) return damaged(path, read.error().message);
+    }
+  }
+  return wholes;
 }
 
 // The first rank writes what all of them read.
@@ -178,25 +233,20 @@ Status read_along(ParameterAccess& access) {
 
 }  // namespace
 
+CheckpointIdentity identity_of(const Workload& workload, std::string_view data, std::uint64_t seed) {
+  return {workload.forward.name,
+          describe_settings(workload.options),
+          workload.logical_fingerprint,
+          data::batch_size(workload.graph()) * workload.options.optimizer.ranks,
+          seed,
+          std::string(data::data_kind(data)),
+          workload.undelayed};
+}
+
 Status write_checkpoint(const std::filesystem::path& path, const CheckpointIdentity& identity, std::int64_t next_step,
                         ParameterAccess& access) {
-  const nlohmann::json header = {{"version", kCheckpointVersion},
-                                 {"model", identity.model},
-                                 {"settings", identity.settings},
-                                 {"graph_fingerprint", identity.graph_fingerprint},
-                                 {"batch", identity.batch},
-                                 {"seed", identity.seed},
-                                 {"data", identity.data},
-                                 {"next_step", next_step},
-                                 {"tensors", tensor_list(access.graph())}};
   if (!access.first_rank()) return read_along(access);
-  const std::string text = header.dump();
-  const std::uint64_t length = text.size();
-  SLUICE_ASSIGN(AtomicFile created, AtomicFile::create(path));
-  HashedFile file(std::move(created));
-  SLUICE_RETURN_IF_ERROR(file.write(kMagic));
-  SLUICE_RETURN_IF_ERROR(file.write(std::as_bytes(std::span(&length, 1))));
-  SLUICE_RETURN_IF_ERROR(file.write(text));
+  SLUICE_ASSIGN(HashedFile file, begin_file(path, header_of(identity, next_step, tensor_list(access.graph()))));
   for (const graph::TensorId tensor : persistent_tensors(access.graph())) {
     SLUICE_ASSIGN(const std::span<const float> values, access.read(tensor));
     SLUICE_RETURN_IF_ERROR(file.write(std::as_bytes(values)));
@@ -206,19 +256,46 @@ Status write_checkpoint(const std::filesystem::path& path, const CheckpointIdent
 
 Result<std::int64_t> read_checkpoint(const std::filesystem::path& path, const CheckpointIdentity& identity,
                                      ParameterAccess& access) {
-  SLUICE_ASSIGN(OpenCheckpoint opened, open_checkpoint(path));
-  SLUICE_RETURN_IF_ERROR(check_known(opened, path));
-  SLUICE_RETURN_IF_ERROR(check_contents(opened, path));
-  SLUICE_RETURN_IF_ERROR(check_identity(opened, path, identity, access.graph()));
-  SLUICE_ASSIGN(const std::int64_t next_step, next_step_of(opened, path));
+  SLUICE_ASSIGN(OpenCheckpoint opened, open_checked(path, identity));
+  const bool undelayed = is_of_undelayed(opened, identity);
+  if (opened.header.value("tensors", nlohmann::json()) != tensor_list(access.graph(), undelayed)) {
+    return of_other_tensors(path);
+  }
   opened.file.seekg(opened.values_at);
-  for (const graph::TensorId tensor : kept_tensors(access.graph(), is_of_undelayed(opened, identity))) {
-    const std::span<float> values = access.stage(tensor);
-    SLUICE_RETURN_IF_ERROR(
-        read_exactly(opened.file, path, reinterpret_cast<char*>(values.data()), values.size_bytes()));
+  for (const graph::TensorId tensor : kept_tensors(access.graph(), undelayed)) {
+    SLUICE_RETURN_IF_ERROR(read_values(opened, path, access.stage(tensor)));
     SLUICE_RETURN_IF_ERROR(access.write(tensor));
   }
-  return next_step;
+  return next_step_of(opened, path);
+}
+
+Status write_checkpoint(const std::filesystem::path& path, const CheckpointIdentity& identity, std::int64_t next_step,
+                        const ParkedTensors& tensors) {
+  const std::vector<ParkedTensors::Whole> wholes = tensors.wholes();
+  SLUICE_ASSIGN(HashedFile file, begin_file(path, header_of(identity, next_step, whole_list(wholes))));
+  std::vector<float> values;
+  for (const ParkedTensors::Whole& whole : wholes) {
+    values.resize(static_cast<std::size_t>(whole.elements()));
+    SLUICE_RETURN_IF_ERROR(tensors.read_whole(whole.name, values));
+    SLUICE_RETURN_IF_ERROR(file.write(std::as_bytes(std::span(values))));
+  }
+  return file.finish();
+}
+
+Result<std::int64_t> read_checkpoint(const std::filesystem::path& path, const CheckpointIdentity& identity,
+                                     const graph::Graph& graph, ParkedTensors& tensors) {
+  SLUICE_ASSIGN(OpenCheckpoint opened, open_checked(path, identity));
+  SLUICE_ASSIGN(const std::vector<ParkedTensors::Whole> wholes, wholes_of(opened, path));
+  SLUICE_RETURN_IF_ERROR(tensors.reserve(wholes));
+  if (!tensors.holds_all_of(graph, persistent_tensors(graph))) return of_other_tensors(path);
+  opened.file.seekg(opened.values_at);
+  std::vector<float> values;
+  for (const ParkedTensors::Whole& whole : wholes) {
+    values.resize(static_cast<std::size_t>(whole.elements()));
+    SLUICE_RETURN_IF_ERROR(read_values(opened, path, values));
+    SLUICE_RETURN_IF_ERROR(tensors.write_whole(whole.name, values));
+  }
+  return next_step_of(opened, path);
 }
 
 }  // namespace sluice::train

@@ -4,7 +4,8 @@
 //   header length   8 bytes, little-endian
 //   header          JSON: version, model, settings, graph fingerprint, batch, seed, next step, and name and length
 //                   of each tensor
-//   values          every persistent tensor in tensor order, row-major fp32
+//   values          every persistent tensor in tensor order, row-major fp32; of a run whose graph changes, whole
+//                   parameters by name, as long as they are in the graph that has most of them
 //   checksum        32 hexadecimal digits over everything before
 //
 // Nothing in it depends on the planner, the budget or the tiers, so a run may resume under others. It is written to a
@@ -19,8 +20,10 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "sluice/train/parameters.hpp"
+#include "sluice/train/parked_tensors.hpp"
 #include "sluice/train/workload.hpp"
 
 namespace sluice::train {
@@ -39,11 +42,21 @@ struct CheckpointIdentity {
   std::optional<EarlierRun> undelayed = std::nullopt;
 };
 
+// Of a session's run. `data`: as open_data_source() reads it.
+CheckpointIdentity identity_of(const Workload& workload, std::string_view data, std::uint64_t seed);
+
 Status write_checkpoint(const std::filesystem::path& path, const CheckpointIdentity& identity, std::int64_t next_step,
                         ParameterAccess& access);
 
 // Restores all tensors and returns the step to run next.
 Result<std::int64_t> read_checkpoint(const std::filesystem::path& path, const CheckpointIdentity& identity,
                                      ParameterAccess& access);
+
+// The same of a run whose graph changes, between two graphs: all that any of them has had so far. Reading refuses tensors
+// that `graph` has and the checkpoint has not.
+Status write_checkpoint(const std::filesystem::path& path, const CheckpointIdentity& identity, std::int64_t next_step,
+                        const ParkedTensors& tensors);
+Result<std::int64_t> read_checkpoint(const std::filesystem::path& path, const CheckpointIdentity& identity,
+                                     const graph::Graph& graph, ParkedTensors& tensors);
 
 }  // namespace sluice::train

@@ -125,17 +125,21 @@ Result<plan::Plan> Evaluator::plan(const memory::Machine& machine, const plan::P
   return planners::make_plan("on-demand", request);
 }
 
-Result<ValidationResult> Evaluator::run(const memory::Machine& machine, const plan::Plan& training,
-                                        const ParkedTensors& parameters, std::int64_t batches) {
+Result<std::unique_ptr<exec::Executor>> Evaluator::start(const memory::Machine& machine, const plan::Plan& training,
+                                                         RunState& state) const {
   const graph::Graph& graph = compiled_->graph();
   SLUICE_ASSIGN(const plan::Plan chosen, plan(machine, training));
-  SLUICE_ASSIGN(
-      const auto executor,
-      exec::Executor::create(*compiled_, machine, program::lower_plan(graph, machine, chosen).value(), chosen.budgets));
-  {
-    ParameterAccess access(*compiled_, *executor);
-    SLUICE_RETURN_IF_ERROR(parameters.restore(access));
-  }
+  program::Program program = program::lower_plan(graph, machine, chosen).value();
+  SLUICE_RETURN_IF_ERROR(state.change_to(compiled_, {graph, program, chosen.budgets}));
+  SLUICE_ASSIGN(auto executor, exec::Executor::create(state.memory(), std::move(program)));
+  ParameterAccess access(*compiled_, *executor);
+  SLUICE_RETURN_IF_ERROR(state.parked().restore(access, state.to_be_written()));
+  return executor;
+}
+
+Result<ValidationResult> Evaluator::run(const memory::Machine& machine, const plan::Plan& training, RunState& state,
+                                        std::int64_t batches) {
+  SLUICE_ASSIGN(const std::unique_ptr<exec::Executor> executor, start(machine, training, state));
   ValidationResult result;
   result.batches = batches > 0 ? std::min(batches, batch_count()) : batch_count();
   LabelKeeper source(*source_, head_->labels);

@@ -13,8 +13,9 @@
 #include <string>
 
 #include "sluice/data/batch_source.hpp"
+#include "sluice/exec/executor.hpp"
 #include "sluice/plan/plan.hpp"
-#include "sluice/train/parked_tensors.hpp"
+#include "sluice/train/run_state.hpp"
 #include "sluice/train/workload.hpp"
 
 namespace sluice::train {
@@ -39,9 +40,10 @@ class Evaluator {
   static Result<std::unique_ptr<Evaluator>> create(const Workload& workload, const std::string& data,
                                                    std::uint64_t seed);
 
-  // Runs the first `batches` batches of the split (0: all), with an executor of its own, which is gone afterwards.
-  Result<ValidationResult> run(const memory::Machine& machine, const plan::Plan& training,
-                               const ParkedTensors& parameters, std::int64_t batches);
+  // Runs the first `batches` batches of the split (0: all), with an executor of its own, which is gone afterwards. The
+  // training's is gone before, and the memory is the evaluation's until a program of the training takes it over.
+  Result<ValidationResult> run(const memory::Machine& machine, const plan::Plan& training, RunState& state,
+                               std::int64_t batches);
 
   std::int64_t batch_count() const;  // of the whole split
 
@@ -54,7 +56,10 @@ class Evaluator {
   Status add_images(exec::Executor& executor, std::int64_t batch, std::span<const std::int32_t> labels,
                     ValidationResult& result);
 
-  std::unique_ptr<kernels::CompiledGraph> compiled_;
+  Result<std::unique_ptr<exec::Executor>> start(const memory::Machine& machine, const plan::Plan& training,
+                                                RunState& state) const;
+
+  std::shared_ptr<kernels::CompiledGraph> compiled_;
   std::unique_ptr<data::BatchSource> source_;
   std::shared_ptr<const Head> head_;
   std::uint64_t seed_ = 0;

@@ -129,11 +129,11 @@ bool ParameterAccess::plain(graph::TensorId tensor) const {
 
 Result<std::span<const float>> ParameterAccess::read(graph::TensorId tensor) {
   if (plain(tensor)) {
-    SLUICE_RETURN_IF_ERROR(executor_.read_tensor(tensor, std::as_writable_bytes(stage(tensor))));
+    SLUICE_RETURN_IF_ERROR(store_.read_tensor(tensor, std::as_writable_bytes(stage(tensor))));
     return std::span<const float>(plain_);
   }
   stored_.resize(static_cast<std::size_t>(graph().tensor(tensor).bytes));
-  SLUICE_RETURN_IF_ERROR(executor_.read_tensor(tensor, stored_));
+  SLUICE_RETURN_IF_ERROR(store_.read_tensor(tensor, stored_));
   stage(tensor);
   if (!divided(tensor)) {
     compiled_.to_plain(tensor, stored_.data(), plain_);
@@ -149,7 +149,7 @@ Result<std::span<const float>> ParameterAccess::read(graph::TensorId tensor) {
 }
 
 Status ParameterAccess::write(graph::TensorId tensor) {
-  if (plain(tensor)) return executor_.write_tensor(tensor, std::as_bytes(std::span(plain_)));
+  if (plain(tensor)) return store_.write_tensor(tensor, std::as_bytes(std::span(plain_)));
   stored_.resize(static_cast<std::size_t>(graph().tensor(tensor).bytes));
   std::span<const float> values = plain_;
   if (divided(tensor)) {
@@ -159,7 +159,7 @@ Status ParameterAccess::write(graph::TensorId tensor) {
     values = part;
   }
   compiled_.from_plain(tensor, values, stored_.data());
-  return executor_.write_tensor(tensor, stored_);
+  return store_.write_tensor(tensor, stored_);
 }
 
 void ParameterAccess::release() {

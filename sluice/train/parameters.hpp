@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "sluice/exec/executor.hpp"
+#include "sluice/exec/tensor_store.hpp"
 #include "sluice/graph/given_values.hpp"
 #include "sluice/kernels/backend.hpp"
 
@@ -23,8 +23,8 @@ std::vector<graph::TensorId> persistent_tensors(const graph::Graph& graph);  // 
 class ParameterAccess {
  public:
   // All must outlive this object. `ranks`: nullptr for one.
-  ParameterAccess(kernels::CompiledGraph& compiled, exec::Executor& executor, kernels::Ranks* ranks = nullptr)
-      : compiled_(compiled), executor_(executor), ranks_(ranks) {}
+  ParameterAccess(kernels::CompiledGraph& compiled, exec::TensorStore& store, kernels::Ranks* ranks = nullptr)
+      : compiled_(compiled), store_(store), ranks_(ranks) {}
 
   const graph::Graph& graph() const { return compiled_.graph(); }
   bool first_rank() const { return ranks_ == nullptr || ranks_->rank() == 0; }
@@ -44,7 +44,7 @@ class ParameterAccess {
   std::span<float> own_part(graph::TensorId tensor);    // of plain_
 
   kernels::CompiledGraph& compiled_;
-  exec::Executor& executor_;
+  exec::TensorStore& store_;
   kernels::Ranks* ranks_;
   std::vector<float> plain_, part_;
   std::vector<std::byte> stored_;

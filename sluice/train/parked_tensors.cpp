@@ -13,7 +13,7 @@
 namespace sluice::train {
 namespace {
 
-constexpr std::int64_t kHashedAtOnce = 1 << 18;  // elements
+constexpr std::int64_t kElementsAtOnce = 1 << 18;
 constexpr auto kElementBytes = static_cast<Bytes>(sizeof(float));
 
 // Some rows of a whole parameter.
@@ -43,9 +43,14 @@ Result<ParkedTensors> ParkedTensors::park(ParameterAccess& access, const std::st
   return parked;
 }
 
-Status ParkedTensors::update(ParameterAccess& access) {
-  SLUICE_RETURN_IF_ERROR(make_room(access.graph()));
-  for (const graph::TensorId id : persistent_tensors(access.graph())) {
+Status ParkedTensors::update(ParameterAccess& access, std::span<const graph::TensorId> tensors) {
+  std::vector<Whole> wholes;
+  for (const graph::TensorId id : tensors) {
+    const ParkedRows part = rows_of(access.graph().tensor(id));
+    wholes.push_back({part.whole, part.end(), part.row_elements});
+  }
+  SLUICE_RETURN_IF_ERROR(reserve(wholes));
+  for (const graph::TensorId id : tensors) {
     const ParkedRows part = rows_of(access.graph().tensor(id));
     const Place& place = places_.at(part.whole);
     SLUICE_ASSIGN(const std::span<const float> values, access.read(id));
@@ -55,17 +60,16 @@ Status ParkedTensors::update(ParameterAccess& access) {
   return {};
 }
 
-Status ParkedTensors::make_room(const graph::Graph& graph) {
+Status ParkedTensors::reserve(std::span<const Whole> wholes) {
   std::map<std::string, Place> grown;
   Bytes end = 0;
-  for (const graph::TensorId id : persistent_tensors(graph)) {
-    const ParkedRows part = rows_of(graph.tensor(id));
-    SLUICE_RETURN_IF_ERROR(check_rows(graph.tensor(id)));
-    const auto before = places_.find(part.whole);
-    if (before != places_.end() && before->second.rows >= part.end()) continue;
-    Place& place = grown[part.whole];
-    place.rows = std::max(place.rows, part.end());
-    place.row_elements = part.row_elements;
+  for (const Whole& whole : wholes) {
+    SLUICE_RETURN_IF_ERROR(check_rows(whole.name, whole.row_elements));
+    const auto before = places_.find(whole.name);
+    if (before != places_.end() && before->second.rows >= whole.rows) continue;
+    Place& place = grown[whole.name];
+    place.rows = std::max(place.rows, whole.rows);
+    place.row_elements = whole.row_elements;
   }
   if (grown.empty()) return {};
   for (auto& [name, place] : grown) {
@@ -75,18 +79,34 @@ Status ParkedTensors::make_room(const graph::Graph& graph) {
   }
   SLUICE_ASSIGN(memory::SpillFile file, memory::SpillFile::open(folder_, end));
   files_.push_back(std::move(file));
-  for (const auto& [name, place] : grown) places_[name] = place;
+  for (const auto& [name, place] : grown) {
+    if (const auto before = places_.find(name); before != places_.end()) {
+      SLUICE_RETURN_IF_ERROR(copy(before->second, place));
+    }
+    places_[name] = place;
+  }
   return {};
 }
 
-Status ParkedTensors::check_rows(const graph::Tensor& tensor) const {
-  const ParkedRows part = rows_of(tensor);
-  const auto before = places_.find(part.whole);
-  if (before == places_.end() || before->second.row_elements == part.row_elements) return {};
+Status ParkedTensors::copy(const Place& from, const Place& to) const {
+  std::vector<float> values;
+  const std::int64_t elements = from.rows * from.row_elements;
+  for (std::int64_t done = 0; done < elements; done += kElementsAtOnce) {
+    values.resize(static_cast<std::size_t>(std::min(kElementsAtOnce, elements - done)));
+    SLUICE_RETURN_IF_ERROR(
+        files_[from.file].read(from.offset + done * kElementBytes, std::as_writable_bytes(std::span(values))));
+    SLUICE_RETURN_IF_ERROR(files_[to.file].write(to.offset + done * kElementBytes, std::as_bytes(std::span(values))));
+  }
+  return {};
+}
+
+Status ParkedTensors::check_rows(const std::string& whole, std::int64_t row_elements) const {
+  const auto before = places_.find(whole);
+  if (before == places_.end() || before->second.row_elements == row_elements) return {};
   return Error{ErrorCode::kMismatch,
                fmt::format("{} has rows of {} elements in this graph and of {} in an earlier one; graphs that take "
                            "turns may differ in a parameter's rows alone",
-                           part.whole, part.row_elements, before->second.row_elements)};
+                           whole, row_elements, before->second.row_elements)};
 }
 
 std::int64_t ParkedTensors::rows_held(const graph::Tensor& tensor) const {
@@ -104,8 +124,8 @@ Status ParkedTensors::read(const graph::Tensor& tensor, std::span<float> first_r
   return files_[place.file].read(offset, std::as_writable_bytes(first_rows));
 }
 
-Status ParkedTensors::restore(ParameterAccess& access) const {
-  for (const graph::TensorId id : persistent_tensors(access.graph())) {
+Status ParkedTensors::restore(ParameterAccess& access, std::span<const graph::TensorId> tensors) const {
+  for (const graph::TensorId id : tensors) {
     const graph::Tensor& tensor = access.graph().tensor(id);
     const std::span<float> values = access.stage(id);
     if (rows_held(tensor) < rows_of(tensor).rows) {
@@ -119,12 +139,12 @@ Status ParkedTensors::restore(ParameterAccess& access) const {
   return {};
 }
 
-Status ParkedTensors::restore_or_initialise(ParameterAccess& access, std::uint64_t seed,
-                                            const graph::GivenValues* given) const {
-  for (const graph::TensorId id : persistent_tensors(access.graph())) {
+Status ParkedTensors::restore_or_initialise(ParameterAccess& access, std::span<const graph::TensorId> tensors,
+                                            std::uint64_t seed, const graph::GivenValues* given) const {
+  for (const graph::TensorId id : tensors) {
     const graph::Tensor& tensor = access.graph().tensor(id);
-    SLUICE_RETURN_IF_ERROR(check_rows(tensor));
     const ParkedRows part = rows_of(tensor);
+    SLUICE_RETURN_IF_ERROR(check_rows(part.whole, part.row_elements));
     const std::span<float> values = access.stage(id);
     const std::int64_t held = rows_held(tensor);
     if (held < part.rows) SLUICE_RETURN_IF_ERROR(fill_initial_values(tensor.init, seed, given, values));
@@ -134,10 +154,30 @@ Status ParkedTensors::restore_or_initialise(ParameterAccess& access, std::uint64
   return {};
 }
 
-bool ParkedTensors::holds_all_of(const graph::Graph& graph) const {
-  return std::ranges::all_of(persistent_tensors(graph), [&](graph::TensorId id) {
-    return rows_held(graph.tensor(id)) == rows_of(graph.tensor(id)).rows;
-  });
+void ParkedTensors::forget() {
+  files_.clear();
+  places_.clear();
+}
+
+bool ParkedTensors::holds_all_of(const graph::Graph& graph, std::span<const graph::TensorId> tensors) const {
+  return std::ranges::all_of(
+      tensors, [&](graph::TensorId id) { return rows_held(graph.tensor(id)) == rows_of(graph.tensor(id)).rows; });
+}
+
+std::vector<ParkedTensors::Whole> ParkedTensors::wholes() const {
+  std::vector<Whole> wholes;
+  for (const auto& [name, place] : places_) wholes.push_back({name, place.rows, place.row_elements});
+  return wholes;
+}
+
+Status ParkedTensors::read_whole(const std::string& name, std::span<float> values) const {
+  const Place& place = places_.at(name);
+  return files_[place.file].read(place.offset, std::as_writable_bytes(values));
+}
+
+Status ParkedTensors::write_whole(const std::string& name, std::span<const float> values) {
+  const Place& place = places_.at(name);
+  return files_[place.file].write(place.offset, std::as_bytes(values));
 }
 
 Result<std::string> ParkedTensors::hash() const {
@@ -146,8 +186,8 @@ Result<std::string> ParkedTensors::hash() const {
   for (const auto& [name, place] : places_) {
     hasher.add(std::string_view(name));
     const std::int64_t elements = place.rows * place.row_elements;
-    for (std::int64_t done = 0; done < elements; done += kHashedAtOnce) {
-      values.resize(static_cast<std::size_t>(std::min(kHashedAtOnce, elements - done)));
+    for (std::int64_t done = 0; done < elements; done += kElementsAtOnce) {
+      values.resize(static_cast<std::size_t>(std::min(kElementsAtOnce, elements - done)));
       const auto bytes = std::as_writable_bytes(std::span(values));
       SLUICE_RETURN_IF_ERROR(files_[place.file].read(place.offset + done * kElementBytes, bytes));
       hasher.add(bytes);

@@ -52,14 +52,15 @@ TEST(ParkedTensorsTest, OfGraphsThatTakeTurns) {
   testing::ReversingGraph second(shorter);
   testing::MapExecutor second_executor;
   ParameterAccess second_access(second, second_executor);
-  EXPECT_FALSE(parked->holds_all_of(shorter));
+  EXPECT_FALSE(parked->holds_all_of(shorter, persistent_tensors(shorter)));
   EXPECT_FALSE(parked->restore(second_access).ok());
-  ASSERT_TRUE(parked->restore_or_initialise(second_access, 1, nullptr).ok());
+  ASSERT_TRUE(parked->restore_or_initialise(second_access, persistent_tensors(shorter), 1, nullptr).ok());
   EXPECT_EQ(values(second_access, 0), std::vector<float>(3, 1));
   fill(second_access, 0, 5);
   fill(second_access, 1, 6);
   ASSERT_TRUE(parked->update(second_access).ok());
-  EXPECT_TRUE(parked->holds_all_of(shorter) && parked->holds_all_of(sliced));
+  EXPECT_TRUE(parked->holds_all_of(shorter, persistent_tensors(shorter)) &&
+              parked->holds_all_of(sliced, persistent_tensors(sliced)));
   EXPECT_NE(*parked->hash(), before);
 
   ASSERT_TRUE(parked->restore(first_access).ok());
@@ -71,7 +72,7 @@ TEST(ParkedTensorsTest, OfGraphsThatTakeTurns) {
   wider.add_tensor(testing::tensor_of("table", {3, 4}, graph::Role::kParameter));
   testing::ReversingGraph third(wider);
   ParameterAccess third_access(third, second_executor);
-  const Status status = parked->restore_or_initialise(third_access, 1, nullptr);
+  const Status status = parked->restore_or_initialise(third_access, persistent_tensors(wider), 1, nullptr);
   ASSERT_FALSE(status.ok());
   EXPECT_THAT(status.error().message, HasSubstr("table has rows of 4 elements in this graph and of 3"));
 }

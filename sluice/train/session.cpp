@@ -45,9 +45,10 @@ class OwnBatches : public kernels::InputSource {
 
 Result<std::unique_ptr<Session>> Session::create(Workload& workload, const memory::Machine& machine,
                                                  const plan::Plan& plan, const SessionOptions& options,
-                                                 const ParkedTensors* earlier) {
+                                                 std::shared_ptr<RunState> run) {
   const graph::Graph& graph = workload.graph();
   std::unique_ptr<Session> session(new Session(workload, machine, plan, options));
+  session->run_ = run ? std::move(run) : std::make_shared<RunState>(machine, options.ranks);
   session->input_ = options.input;
   if (options.input == nullptr) {
     SLUICE_ASSIGN(session->data_, data::open_data_source(options.data, data::input_tensors(graph), options.seed));
@@ -68,26 +69,50 @@ Result<std::unique_ptr<Session>> Session::create(Workload& workload, const memor
   }
   session->losses_ = loss_tensors(graph);
   session->loss_scale_ = graph::loss_scale_tensors(graph);
-  SLUICE_RETURN_IF_ERROR(session->start_executor());
-  SLUICE_RETURN_IF_ERROR(session->give_initial_values(earlier));
+  SLUICE_RETURN_IF_ERROR(session->start(plan));
   return session;
 }
 
-Status Session::start_executor() {
-  SLUICE_ASSIGN(program_, program::lower_plan(workload_.graph(), machine_, plan_));
-  const plan::PlanGraph step(workload_.graph(), plan_);
-  rescheduled_ = step.rescheduled() == nullptr ? nullptr : workload_.compiled->rescheduled(*step.rescheduled());
+Status Session::start(const plan::Plan& plan) {
+  SLUICE_ASSIGN(program_, program::lower_plan(workload_.graph(), machine_, plan));
+  const plan::PlanGraph step(workload_.graph(), plan);
+  compiled_ = step.rescheduled() == nullptr ? exec::kept_elsewhere(*workload_.compiled)
+                                            : workload_.compiled->rescheduled(*step.rescheduled());
+  plan_ = plan;
   under_policy_ = nullptr;
   under_dtr_ = nullptr;
   kernels::forget_unused_kernels();
   memory::return_free_memory();  // planning and lowering took more than steps do: before the arena is there too
   if (plan_.policy) {
+    SLUICE_RETURN_IF_ERROR(run_->leave_memory());  // policies have memory of their own
     SLUICE_RETURN_IF_ERROR(start_policy());
   } else {
-    SLUICE_ASSIGN(executor_, exec::Executor::create(compiled(), machine_, program_, plan_.budgets, options_.engines));
+    SLUICE_RETURN_IF_ERROR(run_->change_to(compiled_, {graph(), program_, plan_.budgets}));
+    SLUICE_ASSIGN(executor_, exec::Executor::create(run_->memory(), program_, options_.engines));
   }
   parameters_ = std::make_unique<ParameterAccess>(compiled(), *executor_, options_.ranks);
+  const Status filled = fill_parameters();
+  if (!filled.ok()) {
+    parameters_.reset();
+    executor_.reset();
+    return filled;
+  }
+  settle();
   return {};
+}
+
+Status Session::end() {
+  if (executor_ == nullptr) return {};
+  if (plan_.policy) SLUICE_RETURN_IF_ERROR(run_->park(*parameters_));
+  parameters_.reset();
+  executor_.reset();
+  return {};
+}
+
+void Session::settle() {
+  parameters_->release();
+  kernels::forget_unused_kernels();
+  memory::return_free_memory();
 }
 
 Status Session::start_policy() {
@@ -106,27 +131,32 @@ Status Session::start_policy() {
   return {};
 }
 
-Status Session::give_initial_values(const ParkedTensors* earlier) {
-  SLUICE_RETURN_IF_ERROR(fill_parameters(earlier));
-  parameters_->release();
-  memory::return_free_memory();
+Status Session::give_initial_values() {
+  SLUICE_ASSIGN(const graph::GivenValues* given, given_values());
+  SLUICE_RETURN_IF_ERROR(initialise_parameters(*parameters_, options_.seed, given));
+  workload_.values.reset();
+  settle();
   return {};
 }
 
-Status Session::fill_parameters(const ParkedTensors* earlier) {
-  if (earlier != nullptr && earlier->holds_all_of(workload_.graph())) {
-    workload_.values.reset();
-    return earlier->restore(*parameters_);
+Status Session::fill_parameters() {
+  const std::vector<graph::TensorId> missing = plan_.policy ? persistent_tensors(graph()) : run_->to_be_written();
+  const graph::GivenValues* given = nullptr;
+  if (!run_->parked().holds_all_of(graph(), missing)) {
+    SLUICE_ASSIGN(given, given_values());
   }
+  SLUICE_RETURN_IF_ERROR(run_->parked().restore_or_initialise(*parameters_, missing, options_.seed, given));
+  workload_.values.reset();
+  return {};
+}
+
+// nullptr: the model came without.
+Result<const graph::GivenValues*> Session::given_values() {
   if (needs_given_values(workload_.graph()) && !workload_.values) {  // an earlier session has used them
     SLUICE_ASSIGN(ForwardModel again, build_forward(workload_.options));
     workload_.values = std::move(again.values);
   }
-  const graph::GivenValues* given = workload_.values.get();
-  SLUICE_RETURN_IF_ERROR(earlier != nullptr ? earlier->restore_or_initialise(*parameters_, options_.seed, given)
-                                            : initialise_parameters(*parameters_, options_.seed, given));
-  workload_.values.reset();
-  return {};
+  return workload_.values.get();
 }
 
 Result<StepOutcome> Session::run_step(std::int64_t step, double learning_rate) {
@@ -184,48 +214,28 @@ std::vector<std::pair<std::string, double>> Session::policy_figures() const {
   return under_policy_->figures();
 }
 
-Result<ParkedTensors> Session::park() {
-  SLUICE_ASSIGN(ParkedTensors parked, ParkedTensors::park(*parameters_, scratch_folder(machine_)));
-  memory::keep_peak_resident();
-  parameters_.reset();
-  executor_.reset();
-  memory::count_peak_anew();
-  return parked;
-}
-
-Status Session::restart(const ParkedTensors& parked) {
-  Status status = start_executor();
-  if (status.ok()) status = parked.restore(*parameters_);
-  if (status.ok()) {
-    parameters_->release();
-    memory::return_free_memory();
-    return {};
-  }
-  parameters_.reset();
-  executor_.reset();
-  return status;
-}
-
 Result<ValidationResult> Session::validate(std::int64_t batches) {
   SLUICE_CHECK(evaluator_ != nullptr && executor_ != nullptr, "the session was made for validation and is not over");
-  SLUICE_ASSIGN(const ParkedTensors parked, park());
   plan::Plan training = plan_;
   if (under_policy_ == nullptr) training.budgets.at(memory::kFastTier) = usable_fast_bytes(plan_);  // else fast-only's
-  SLUICE_ASSIGN(const ValidationResult result, evaluator_->run(machine_, training, parked, batches));
-  SLUICE_RETURN_IF_ERROR(restart(parked));
+  SLUICE_RETURN_IF_ERROR(end());
+  SLUICE_ASSIGN(const ValidationResult result, evaluator_->run(machine_, training, *run_, batches));
+  SLUICE_RETURN_IF_ERROR(start(plan_));
+  run_->parked().forget();  // all is in memory again
   return result;
 }
 
 Status Session::change_plan(const plan::Plan& plan) {
   SLUICE_CHECK(executor_ != nullptr, "the session is not over");
   SLUICE_RETURN_IF_ERROR(program::check_plan(workload_.graph(), machine_, plan));
-  SLUICE_ASSIGN(const ParkedTensors parked, park());
-  plan::Plan before = std::exchange(plan_, plan);
-  const Status started = restart(parked);
-  if (started.ok()) return {};
-  plan_ = std::move(before);
-  const Status again = restart(parked);
-  if (again.ok()) return started;
+  const plan::Plan before = plan_;
+  SLUICE_RETURN_IF_ERROR(end());
+  const Status started = start(plan);
+  const Status again = started.ok() ? Status() : start(before);
+  if (again.ok()) {
+    run_->parked().forget();  // all is in memory again
+    return started;
+  }
   return Error{again.error().code, fmt::format("{}; and the plan before cannot be started again: {}",
                                                started.error().message, again.error().message)};
 }
@@ -245,15 +255,7 @@ std::optional<sim::TimeBreakdown> Session::breakdown(const program::StepTimes& s
 
 Result<std::string> Session::hash_parameters() { return parameter_hash(*parameters_); }
 
-CheckpointIdentity Session::identity() const {
-  return {workload_.forward.name,
-          describe_settings(workload_.options),
-          workload_.logical_fingerprint,
-          data::batch_size(workload_.graph()) * workload_.options.optimizer.ranks,
-          options_.seed,
-          std::string(data::data_kind(options_.data)),
-          workload_.undelayed};
-}
+CheckpointIdentity Session::identity() const { return identity_of(workload_, options_.data, options_.seed); }
 
 Status Session::save_checkpoint(const std::filesystem::path& path, std::int64_t next_step) {
   return write_checkpoint(path, identity(), next_step, *parameters_);

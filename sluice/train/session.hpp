@@ -41,25 +41,29 @@ struct SessionOptions {
 
 class Session : public Training {
  public:
-  // `workload` must outlive the session. Parameters that `earlier` holds (nullptr: none) start with its values.
+  // `workload` must outlive the session. It goes on from `run` (nullptr: begins one), whose last session has ended:
+  // parameters start with the values that are there. After an error another session may go on from it.
   static Result<std::unique_ptr<Session>> create(Workload& workload, const memory::Machine& machine,
                                                  const plan::Plan& plan, const SessionOptions& options,
-                                                 const ParkedTensors* earlier = nullptr);
+                                                 std::shared_ptr<RunState> run = nullptr);
 
   Result<StepOutcome> run_step(std::int64_t step, double learning_rate) override;
 
   // Every parameter and the optimizer's state as before the first step. A policy and its clock go on.
-  Status give_initial_values() { return give_initial_values(nullptr); }
+  Status give_initial_values();
 
-  // Evaluates the present parameters on the validation split (`batches` of it; 0: all). Meanwhile the training
-  // executor is gone, and what it held waits on disk: the budget holds for both. After an error the session is over.
+  // Evaluates the present parameters on the validation split (`batches` of it; 0: all). Meanwhile the training's
+  // executor is gone, and what the evaluation does not read waits on disk: the budget holds for both. After an error the
+  // session is over.
   Result<ValidationResult> validate(std::int64_t batches) override;
 
-  // From the next step on the session obeys `plan`; parameters go on with the same bits. Meanwhile they wait on disk,
-  // as above. A plan that breaks a rule or cannot be started (memory, disk) is refused with the reason, and the session
+  // From the next step on the session obeys `plan`; parameters go on with the same bits (run_state.hpp). A plan that breaks a rule or cannot be started (memory, disk) is refused with the reason, and the session
   // goes on with the one it had; when that cannot be started again either, the session is over.
   Status change_plan(const plan::Plan& plan);
   bool running() const { return executor_ != nullptr; }  // not over
+
+  // The session is over, and what it had is its run's: another session may go on.
+  Status end();
 
   Result<std::string> hash_parameters();
   Status save_checkpoint(const std::filesystem::path& path, std::int64_t next_step) override;
@@ -84,13 +88,12 @@ class Session : public Training {
  private:
   Session(Workload& workload, const memory::Machine& machine, const plan::Plan& plan, const SessionOptions& options)
       : workload_(workload), machine_(machine), plan_(plan), options_(options) {}
-  Status start_executor();
+  Status start(const plan::Plan& plan);  // where nothing runs
   Status start_policy();
-  kernels::CompiledGraph& compiled() const { return rescheduled_ ? *rescheduled_ : *workload_.compiled; }
-  Result<ParkedTensors> park();  // and end the executor
-  Status restart(const ParkedTensors& parked);
-  Status give_initial_values(const ParkedTensors* earlier);
-  Status fill_parameters(const ParkedTensors* earlier);
+  Status fill_parameters();
+  Result<const graph::GivenValues*> given_values();
+  void settle();  // gives back what steps do not need
+  kernels::CompiledGraph& compiled() const { return *compiled_; }
   CheckpointIdentity identity() const;
   Result<float> mean_over_ranks(float loss) const;
   struct ScaleNow {
@@ -104,8 +107,9 @@ class Session : public Training {
   plan::Plan plan_;
   SessionOptions options_;
   program::Program program_;
-  std::unique_ptr<kernels::CompiledGraph> rescheduled_;  // of a plan with a schedule
-  kernels::InputSource* input_ = nullptr;                // the options', or one of these
+  std::shared_ptr<RunState> run_;
+  std::shared_ptr<kernels::CompiledGraph> compiled_;  // the workload's, or that of a plan with a schedule
+  kernels::InputSource* input_ = nullptr;             // the options', or one of these
   std::unique_ptr<kernels::InputSource> data_;
   std::unique_ptr<kernels::InputSource> own_data_;  // of this rank, where there are several
   std::unique_ptr<Evaluator> evaluator_;

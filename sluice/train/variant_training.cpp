@@ -29,7 +29,7 @@ Error of_variant(const VariantKey& key, const Error& error) {
 VariantTraining::VariantTraining(memory::Machine machine, VariantSettings settings)
     : machine_(std::move(machine)),
       settings_(std::move(settings)),
-      parked_(scratch_folder(machine_)),
+      state_(std::make_shared<RunState>(machine_, settings_.session.ranks)),
       present_(settings_.reference) {}
 
 Result<std::unique_ptr<VariantTraining>> VariantTraining::create(memory::Machine machine, VariantSettings settings) {
@@ -110,16 +110,16 @@ Result<profile::Profile> VariantTraining::profile_for(Variant& variant) {
 Status VariantTraining::start_session(const VariantKey& key) {
   Variant& variant = variants_.at(key);
   Result<std::unique_ptr<Session>> session =
-      Session::create(variant.workload, machine_, variant.plan, settings_.session, &parked_);
+      Session::create(variant.workload, machine_, variant.plan, settings_.session, state_);
   if (!session.ok()) return of_variant(key, session.error());
   session_ = std::move(*session);
   present_ = key;
   return {};
 }
 
-Status VariantTraining::park() {
+Status VariantTraining::end_session() {
   if (!session_) return {};
-  SLUICE_RETURN_IF_ERROR(parked_.update(session_->parameters()));
+  SLUICE_RETURN_IF_ERROR(session_->end());
   session_.reset();
   return {};
 }
@@ -127,15 +127,16 @@ Status VariantTraining::park() {
 Status VariantTraining::change_to(const VariantKey& key) {
   if (session_ && key == present_) return {};
   const bool switching = key != present_;
-  const Stopwatch parking;
-  SLUICE_RETURN_IF_ERROR(park());
-  const Seconds parked = parking.seconds();
+  const Stopwatch ending;
+  SLUICE_RETURN_IF_ERROR(end_session());
+  if (!variants_.contains(key)) SLUICE_RETURN_IF_ERROR(state_->leave_memory());
+  const Seconds ended = ending.seconds();
   SLUICE_RETURN_IF_ERROR(prepare(key));
   const Stopwatch starting;
   SLUICE_RETURN_IF_ERROR(start_session(key));
   if (!switching) return {};
   ++costs_.switches;
-  costs_.switch_seconds += parked + starting.seconds();
+  costs_.switch_seconds += ended + starting.seconds();
   return {};
 }
 
@@ -153,18 +154,37 @@ Result<StepOutcome> VariantTraining::run_step(std::int64_t step, double learning
 
 Result<ValidationResult> VariantTraining::validate(std::int64_t batches) {
   SLUICE_CHECK(evaluator_ != nullptr, "the training was made for validation");
-  SLUICE_RETURN_IF_ERROR(park());
-  return evaluator_->run(machine_, reference().plan, parked_, batches);
+  SLUICE_RETURN_IF_ERROR(end_session());
+  return evaluator_->run(machine_, reference().plan, *state_, batches);
 }
 
-Status VariantTraining::save_checkpoint(const std::filesystem::path& path, std::int64_t) {
-  return Error{ErrorCode::kUnsupported,
-               fmt::format("cannot write {}: runs whose graph changes have no checkpoints", path.string())};
+// Of the reference, and of all graphs there may be.
+CheckpointIdentity VariantTraining::identity() const {
+  CheckpointIdentity identity = identity_of(reference().workload, settings_.session.data, settings_.session.seed);
+  identity.settings += ", " + settings_.keys;
+  return identity;
 }
+
+Status VariantTraining::save_checkpoint(const std::filesystem::path& path, std::int64_t next_step) {
+  SLUICE_RETURN_IF_ERROR(park());
+  return write_checkpoint(path, identity(), next_step, state_->parked());
+}
+
+Result<std::int64_t> VariantTraining::load_checkpoint(const std::filesystem::path& path) {
+  auto loaded = std::make_shared<RunState>(machine_, settings_.session.ranks);
+  SLUICE_ASSIGN(const std::int64_t next_step,
+                read_checkpoint(path, identity(), reference().workload.graph(), loaded->parked()));
+  session_.reset();
+  state_ = std::move(loaded);
+  return next_step;
+}
+
+// A policy's executor has memory of its own, which the state does not see.
+Status VariantTraining::park() { return session_ ? state_->park(session_->parameters()) : state_->park(); }
 
 Result<std::string> VariantTraining::hash_parameters() {
-  if (session_) SLUICE_RETURN_IF_ERROR(parked_.update(session_->parameters()));
-  return parked_.hash();
+  SLUICE_RETURN_IF_ERROR(park());
+  return state_->parked().hash();
 }
 
 }  // namespace sluice::train

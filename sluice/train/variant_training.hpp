@@ -5,9 +5,9 @@
 // first size in a bucket is profiled; further sizes of the bucket get its profile scaled to their graphs
 // (profile/scale_profile.hpp). A path of control flow has buckets of its own, so a new one is always profiled.
 //
-// Parameters live on by name. Between steps of different variants the executor is gone and its persistent tensors wait
-// on disk (parked_tensors.hpp), so that one budget holds for all: a change of variant costs writing and reading them
-// once. A step changes the parameters that its graph has and leaves the others, and their optimizer state, as they are.
+// Parameters live on by name. Variants take turns over one memory (run_state.hpp), so that one budget holds for all: a change
+// of variant moves what lies elsewhere in the other plan, and takes by way of the disk what the other graph has in another
+// form or not at all. While a variant is prepared that was not met before, all waits on disk. A step changes the parameters that its graph has and leaves the others, and their optimizer state, as they are.
 // Adam counts all steps for all parameters.
 //
 // The budget is the same number of bytes for every variant. A percentage is of all that the reference takes. (With
@@ -47,6 +47,7 @@ struct Variant {
 struct VariantSettings {
   // Which graph a step has. Must depend on the step alone (and so on its data), so that runs can be repeated.
   std::function<VariantKey(std::int64_t step)> key_of;
+  std::string keys;  // what key_of chooses from, in words: a checkpoint is of these
   std::function<Result<Workload>(const VariantKey& key)> build;
   std::function<Result<profile::Profile>(Workload& workload)> profile;  // measure_profile() with the cache, say
   std::function<void(const Variant& variant)> on_planned;               // called for each new plan; may be empty
@@ -76,8 +77,10 @@ class VariantTraining : public Training {
   // On the reference's graph.
   Result<ValidationResult> validate(std::int64_t batches) override;
 
-  // Not yet: kUnsupported.
+  // Of all persistent tensors of all variants so far. Those met later begin as in a run that was never stopped.
   Status save_checkpoint(const std::filesystem::path& path, std::int64_t next_step) override;
+  // The step to run next. After an error the training is as it was.
+  Result<std::int64_t> load_checkpoint(const std::filesystem::path& path);
 
   // Of all persistent tensors of all variants so far, by name (ParkedTensors::hash): equal for equal bits.
   Result<std::string> hash_parameters();
@@ -100,14 +103,16 @@ class VariantTraining : public Training {
   Status add_variant(const VariantKey& key, Workload workload);
   Result<profile::Profile> profile_for(Variant& variant);
   Status start_session(const VariantKey& key);
-  Status park();  // and end the session, if there is one
+  CheckpointIdentity identity() const;
+  Status end_session();  // if there is one
+  Status park();         // all values are on disk too
   Status change_to(const VariantKey& key);
 
   memory::Machine machine_;
   VariantSettings settings_;
   std::map<VariantKey, Variant> variants_;
   std::map<std::pair<std::string, int>, BucketProfile> profiles_;  // by path and bucket
-  ParkedTensors parked_;
+  std::shared_ptr<RunState> state_;
   VariantKey present_;                // of the session, or of the next step where there is none
   std::unique_ptr<Session> session_;  // none while another is being prepared, and after validation
   std::unique_ptr<Evaluator> evaluator_;

@@ -222,6 +222,41 @@ TEST_P(VariantTrainingTest, ValidationInBetweenChangesNothing) {
   std::filesystem::remove(text);
 }
 
+std::filesystem::path checkpoint_of_this_test() {
+  return std::filesystem::path(::testing::TempDir()) / fmt::format("variants.{}.ckpt", ::getpid());
+}
+
+// Stopped behind a step of one length, it goes on with another; 20 is met before and 13 only after.
+TEST_P(VariantTrainingTest, ACheckpointGoesOnToTheSameBits) {
+  const std::filesystem::path path = checkpoint_of_this_test();
+  VariantSettings all =
+      VariantTrainingTest::settings(lengths({12, 20, 20, 16, 13, 20, 16}), by_length("bert_base", GetParam()));
+  all.planner = "sentinel";
+  all.fast.size = size_of_text("50%");
+  all.keys = "lengths 12, 13, 16, 20";
+  const VariantRun expected = run(all, 7, GetParam());
+  {
+    auto first = VariantTraining::create(file_machine(GetParam()), all);
+    ASSERT_TRUE(first.ok()) << first.error().message;
+    for (std::int64_t step = 0; step < 4; ++step) ASSERT_TRUE((*first)->run_step(step, 0.05F).ok());
+    ASSERT_TRUE((*first)->save_checkpoint(path, 4).ok());
+    EXPECT_EQ((*first)->run_step(4, 0.05F)->loss, expected.losses[4]) << "a checkpoint changes nothing";
+  }
+  all.planner = "fast-only";
+  all.fast.size.reset();
+  auto second = VariantTraining::create(file_machine(GetParam()), all);
+  ASSERT_TRUE(second.ok()) << second.error().message;
+  ASSERT_TRUE((*second)->run_step(0, 0.05F).ok()) << "what is loaded replaces what is there";
+  const auto next = (*second)->load_checkpoint(path);
+  ASSERT_TRUE(next.ok()) << next.error().message;
+  EXPECT_EQ(*next, 4);
+  for (std::int64_t step = 4; step < 7; ++step) {
+    EXPECT_EQ((*second)->run_step(step, 0.05F)->loss, expected.losses[static_cast<std::size_t>(step)]);
+  }
+  EXPECT_EQ(*(*second)->hash_parameters(), expected.hash);
+  std::filesystem::remove(path);
+}
+
 INSTANTIATE_TEST_SUITE_P(Threads, VariantTrainingTest, ::testing::Values(1, 2));
 
 class VariantTrainingErrorTest : public VariantTrainingTest {};
@@ -234,6 +269,28 @@ TEST_F(VariantTrainingErrorTest, BudgetTooSmallNamesTheVariantAndWhatItNeeds) {
   EXPECT_EQ(training.error().code, ErrorCode::kInfeasible);
   EXPECT_THAT(training.error().message, HasSubstr("size 16: joint cannot train lstm in 64.0 KiB"));
   EXPECT_THAT(training.error().message, HasSubstr("the smallest budget it can use is"));
+}
+
+TEST_F(VariantTrainingErrorTest, ACheckpointOfOtherRunsIsRefusedAndNothingIsChanged) {
+  const std::filesystem::path path = checkpoint_of_this_test();
+  VariantSettings settings = VariantTrainingTest::settings(lengths({16, 12, 16}), by_length("lstm", 1));
+  const VariantRun expected = run(settings, 3, 1);
+  settings.keys = "lengths 12, 16";
+  auto training = VariantTraining::create(file_machine(1), settings).value();
+  ASSERT_TRUE(training->save_checkpoint(path, 0).ok());
+  settings.keys = "lengths 12, 13, 16";
+  auto other = VariantTraining::create(file_machine(1), settings).value();
+  EXPECT_EQ(other->run_step(0, 0.05F)->loss, expected.losses[0]);
+  const auto lengths_differ = other->load_checkpoint(path);
+  ASSERT_FALSE(lengths_differ.ok());
+  EXPECT_EQ(lengths_differ.error().code, ErrorCode::kMismatch);
+  EXPECT_THAT(lengths_differ.error().message, HasSubstr("lengths 12, 16"));
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) - 1);
+  EXPECT_EQ(training->load_checkpoint(path).error().code, ErrorCode::kBadInput);
+  EXPECT_EQ(other->run_step(1, 0.05F)->loss, expected.losses[1]);
+  EXPECT_EQ(other->run_step(2, 0.05F)->loss, expected.losses[2]);
+  EXPECT_EQ(*other->hash_parameters(), expected.hash);
+  std::filesystem::remove(path);
 }
 
 // An error between two steps loses nothing: the run can go on with a variant that works.

@@ -94,7 +94,6 @@ const std::vector<BadInput> kAll{
     {"train lstm --sequences 20,25,20", "20 is in it twice"},
     {"train lstm --sequence 20 --sequences 20,25", "exclude each other"},
     {"train lstm --sequences 20,25 --trace t", "--trace is about one"},
-    {"train lstm --sequences 20,25 --checkpoint c", "have no checkpoints"},
     {"train bert_base --width 0", "--width must be above 0"},
     {"train bert_base --depth -1", "--depth must be above 0"},
     {"train bert_base --image-size 32", "image size"},

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "sluice/memory/process_memory.hpp"
+
 namespace sluice::memory {
 namespace {
 
@@ -26,11 +28,22 @@ Result<Arena> map_tier_arena(const Tier& tier, Bytes bytes, const DeviceMemory* 
 Result<TierStorages> TierStorages::open(const Machine& machine, std::span<const Bytes> arena_bytes,
                                         std::span<const Stitch> stitches, const DeviceMemory* device) {
   TierStorages all;
+  SLUICE_RETURN_IF_ERROR(all.change(machine, arena_bytes, stitches, device));
+  return all;
+}
+
+Status TierStorages::change(const Machine& machine, std::span<const Bytes> arena_bytes,
+                            std::span<const Stitch> stitches, const DeviceMemory* device) {
+  const std::vector<bool> staying = kept(arena_bytes, stitches);
+  give_back(staying);
+  storages_.resize(machine.tiers.size());
   for (std::size_t i = 0; i < machine.tiers.size(); ++i) {
+    if (i < staying.size() && staying[i]) continue;
     const Tier& tier = machine.tiers[i];
     const Bytes bytes = i < arena_bytes.size() ? arena_bytes[i] : 0;
-    Storage storage{tier.name, tier.kind->host_reaches ? nullptr : device, {}, nullptr};
-    if (i == kFastTier && !stitches.empty()) {
+    Storage& storage = storages_[i] = {tier.name, tier.kind->host_reaches ? nullptr : device, {}, nullptr};
+    storage.stitched = i == kFastTier && !stitches.empty();
+    if (storage.stitched) {
       SLUICE_ASSIGN(storage.arena, Arena::map_stitched(bytes, stitches, tier.name));
     } else if (!tier.kind->in_file) {
       SLUICE_ASSIGN(storage.arena, map_tier_arena(tier, bytes, device));
@@ -38,9 +51,28 @@ Result<TierStorages> TierStorages::open(const Machine& machine, std::span<const 
       SLUICE_ASSIGN(SpillFile file, SpillFile::open(tier.path, bytes));
       storage.file = std::make_unique<SpillFile>(std::move(file));
     }
-    all.storages_.push_back(std::move(storage));
   }
-  return all;
+  return {};
+}
+
+std::vector<bool> TierStorages::kept(std::span<const Bytes> arena_bytes, std::span<const Stitch> stitches) const {
+  std::vector<bool> kept;
+  for (std::size_t i = 0; i < storages_.size(); ++i) {
+    const bool stitched = storages_[i].stitched || (i == kFastTier && !stitches.empty());
+    const Bytes wanted = i < arena_bytes.size() ? align_down(arena_bytes[i], kBlockAlignment) : 0;
+    kept.push_back(!stitched && bytes(static_cast<TierId>(i)) >= wanted);
+  }
+  return kept;
+}
+
+// What is mapped twice is counted twice as long as it is there (process_memory.hpp).
+void TierStorages::give_back(const std::vector<bool>& kept) {
+  const bool stitched = std::ranges::any_of(storages_, &Storage::stitched);
+  if (stitched) keep_peak_resident();
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    if (!kept[i]) storages_[i] = {storages_[i].name, storages_[i].device, {}, nullptr};
+  }
+  if (stitched) count_peak_anew();
 }
 
 std::byte* TierStorages::base(TierId tier) const { return storage(tier).arena.data(); }

@@ -1,5 +1,5 @@
-// The storage behind every tier of a machine: an arena for memory tiers, a spill file for tiers in files. Opened once,
-// before anything moves, and kept until the last transfer.
+// The storage behind every tier of a machine: an arena for memory tiers, a spill file for tiers in files. Opened before
+// anything moves, and kept until the last transfer; changed only when nothing moves and nobody remembers an address.
 #pragma once
 
 #include <cstddef>
@@ -26,6 +26,13 @@ class TierStorages {
   static Result<TierStorages> open(const Machine& machine, std::span<const Bytes> arena_bytes,
                                    std::span<const Stitch> stitches = {}, const DeviceMemory* device = nullptr);
 
+  // For other sizes: storage that is large enough, and has and is to have no stitches, stays with all that is in it. Other
+  // storage is given back before its successor is reserved. After an error the tiers that have not got theirs have none.
+  Status change(const Machine& machine, std::span<const Bytes> arena_bytes, std::span<const Stitch> stitches = {},
+                const DeviceMemory* device = nullptr);
+  // By TierId: what change() would leave.
+  std::vector<bool> kept(std::span<const Bytes> arena_bytes, std::span<const Stitch> stitches = {}) const;
+
   std::byte* base(TierId tier) const;        // of the tier's arena, which never moves; nullptr for a file tier
   Bytes bytes(TierId tier) const;            // addresses there are, those of stitches too
   const SpillFile* file(TierId tier) const;  // nullptr for a memory tier
@@ -46,7 +53,9 @@ class TierStorages {
     const DeviceMemory* device = nullptr;  // where the host cannot reach the arena
     Arena arena;
     std::unique_ptr<SpillFile> file;
+    bool stitched = false;
   };
+  void give_back(const std::vector<bool>& kept);
   const Storage& storage(TierId tier) const { return storages_.at(static_cast<std::size_t>(tier)); }
   Status check_range(TierId tier, Bytes offset, std::size_t bytes) const;
 
