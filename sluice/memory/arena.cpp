@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstdint>
 #include <cstring>
 #include <fstream>
 #include <thread>
@@ -19,24 +18,8 @@
 namespace sluice::memory {
 namespace {
 
-std::byte* map_pages(Bytes bytes, int protection) {
-  void* address = ::mmap(nullptr, static_cast<std::size_t>(bytes), protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return address == MAP_FAILED ? nullptr : static_cast<std::byte*>(address);
-}
-
 void unmap_pages(std::byte* data, Bytes bytes) {
   if (bytes > 0) ::munmap(data, static_cast<std::size_t>(bytes));
-}
-
-// Maps one huge page more than asked for and gives back what lies before and after the aligned range.
-std::byte* map_aligned(Bytes bytes, int protection = PROT_READ | PROT_WRITE) {
-  std::byte* const whole = map_pages(bytes + kHugePage, protection);
-  if (whole == nullptr) return nullptr;
-  const auto address = reinterpret_cast<std::uintptr_t>(whole);
-  const Bytes before = align_up(static_cast<Bytes>(address), kHugePage) - static_cast<Bytes>(address);
-  unmap_pages(whole, before);
-  unmap_pages(whole + before + bytes, kHugePage - before);
-  return whole + before;
 }
 
 // The bracketed word of "always [madvise] never"; empty where the kernel has no such setting.
@@ -124,17 +107,6 @@ bool touches_become_slow(const Arena& arena) {
   return false;
 }
 
-constexpr int kCollapse = 25;  // MADV_COLLAPSE of Linux 6.1, which not every C library has a name for
-
-// Whether all of it is in huge pages now.
-bool put_into_huge_pages(std::byte* data, Bytes bytes) {
-  const auto size = static_cast<std::size_t>(align_down(bytes, kHugePage));
-  if (size == 0) return true;
-  ::madvise(data, size, MADV_HUGEPAGE);
-  ::madvise(data, size, MADV_POPULATE_WRITE);
-  return ::madvise(data, size, kCollapse) == 0;
-}
-
 Error no_stitches(Bytes bytes, std::span<const Stitch> stitches, const std::string& name) {
   return {ErrorCode::kOutOfSpace,
           fmt::format("cannot map {} of memory in {} stitches for the arena of tier '{}': {}; ask for less, or "
@@ -144,6 +116,28 @@ Error no_stitches(Bytes bytes, std::span<const Stitch> stitches, const std::stri
 }
 
 }  // namespace
+
+// Maps one huge page more than asked for and gives back what lies before and after the aligned range.
+std::byte* map_aligned(Bytes bytes, int protection, int flags) {
+  void* const mapped = ::mmap(nullptr, static_cast<std::size_t>(bytes + kHugePage), protection,
+                              MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+  if (mapped == MAP_FAILED) return nullptr;
+  auto* const whole = static_cast<std::byte*>(mapped);
+  const auto address = reinterpret_cast<Bytes>(whole);
+  const Bytes before = align_up(address, kHugePage) - address;
+  unmap_pages(whole, before);
+  unmap_pages(whole + before + bytes, kHugePage - before);
+  return whole + before;
+}
+
+bool put_into_huge_pages(std::byte* data, Bytes bytes) {
+  constexpr int kCollapse = 25;  // MADV_COLLAPSE of Linux 6.1, which not every C library has a name for
+  const auto size = static_cast<std::size_t>(align_down(bytes, kHugePage));
+  if (size == 0) return true;
+  ::madvise(data, size, MADV_HUGEPAGE);
+  ::madvise(data, size, MADV_POPULATE_WRITE);
+  return ::madvise(data, size, kCollapse) == 0;
+}
 
 Result<Arena> Arena::map_stitched(Bytes bytes, std::span<const Stitch> stitches, const std::string& name) {
   const Bytes addresses = stitch_end(stitches.back());
@@ -173,7 +167,7 @@ Result<Arena> Arena::map_stitched(Bytes bytes, std::span<const Stitch> stitches,
 Result<Arena> Arena::map(Bytes bytes, const std::string& name) {
   bytes = align_down(bytes, kBlockAlignment);
   if (bytes <= 0) return Arena();
-  std::byte* const data = map_aligned(bytes);
+  std::byte* const data = map_aligned(bytes, PROT_READ | PROT_WRITE);
   if (data == nullptr) {
     return Error{ErrorCode::kOutOfSpace,
                  fmt::format("cannot map {} of memory for the arena of tier '{}': {}; ask for less, or raise the "
@@ -192,9 +186,10 @@ Result<Arena> Arena::map(Bytes bytes, const std::string& name) {
   return arena;
 }
 
-Arena Arena::adopt(std::byte* data, Bytes bytes, Release release) {
+Arena Arena::adopt(std::byte* data, Bytes bytes, Release release, std::vector<std::string> notes) {
   Arena arena(data, bytes);
   arena.release_ = release;
+  arena.notes_ = std::move(notes);
   return arena;
 }
 

@@ -33,8 +33,9 @@ class Arena {
   static Result<Arena> map_stitched(Bytes bytes, std::span<const Stitch> stitches, const std::string& name);
 
   // Memory that somebody else has mapped, perhaps of a device: `release` gives it back. It is never touched here.
+  // `notes`: fallbacks taken.
   using Release = void (*)(std::byte* data, Bytes bytes);
-  static Arena adopt(std::byte* data, Bytes bytes, Release release);
+  static Arena adopt(std::byte* data, Bytes bytes, Release release, std::vector<std::string> notes = {});
 
   ~Arena();
   Arena(Arena&& other) noexcept;
@@ -60,5 +61,12 @@ class Arena {
   Release release_ = nullptr;  // of adopted memory
   std::vector<std::string> notes_;
 };
+
+// Pages of no file that begin with a huge page; `protection` and `flags` as mmap() has them. nullptr and errno where the
+// kernel refuses.
+std::byte* map_aligned(Bytes bytes, int protection, int flags = 0);
+
+// Touches shared memory and puts it together in huge pages. Whether all of it is in them now; errno says why not.
+bool put_into_huge_pages(std::byte* data, Bytes bytes);
 
 }  // namespace sluice::memory

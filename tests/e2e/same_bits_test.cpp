@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 
+#include "sluice/memory/presets.hpp"
 #include "sluice/planners/registry/registry.hpp"
 #include "sluice/testing/covering_design.hpp"
 #include "sluice/testing/float_bits.hpp"
@@ -23,8 +24,17 @@ namespace {
 constexpr std::int64_t kComparedSteps = 2;
 constexpr float kLearningRate = 0.01F;
 
-const std::vector<std::vector<std::string>> kTiers{
-    {"file"}, {"optane"}, {"pcie3"}, {"optane:1MiB", "pmbd:1MiB", "file"}};
+// Each that has a name on every machine, and three of them together.
+const std::vector<std::vector<std::string>>& slow_tiers() {
+  static const auto kAll = [] {
+    std::vector<std::vector<std::string>> tiers;
+    for (const std::string& name : memory::slow_tier_names()) tiers.push_back({name});
+    tiers.push_back({"optane:1MiB", "pmbd:1MiB", "file"});
+    return tiers;
+  }();
+  return kAll;
+}
+
 const std::vector<Processors> kProcessors{{.threads = 1},
                                           {.threads = 2},
                                           {.threads = 1, .host_threads = 1},
@@ -53,7 +63,7 @@ std::vector<std::string> contestants() {
 struct Row {
   std::string planner;
   std::size_t budget = 0;  // of kBudgets, and larger ones where the planner cannot do with it
-  std::size_t tier = 0;
+  std::size_t tier = 0;    // of slow_tiers()
   std::size_t processors = 0;
 };
 
@@ -63,7 +73,7 @@ std::vector<std::vector<Row>> rows_by_family() {
   const auto families = small_families().size();
   const auto size = [](const auto& of) { return static_cast<int>(of.size()); };
   const auto design = testing::covering_design(
-      {size(names), static_cast<int>(families), size(kProcessors), size(kTiers), size(kBudgets) - 1},
+      {size(names), static_cast<int>(families), size(kProcessors), size(slow_tiers()), size(kBudgets) - 1},
       testing::pick_for_set(2, 3, 3));
   std::vector<std::vector<Row>> rows(families);
   for (const std::vector<int>& one : design) {
@@ -116,9 +126,9 @@ TEST_P(SameBitsTest, OverPlannersBudgetsTiersAndProcessors) {
   std::size_t runs = 0;
   std::size_t moving = 0;
   for (const Row& row : rows) {
-    SCOPED_TRACE(row.planner + " from " + kBudgets[row.budget] + ", " + ::testing::PrintToString(kTiers[row.tier]) +
-                 ", processors " + std::to_string(row.processors));
-    const memory::Machine machine = machine_of(kProcessors[row.processors], kTiers[row.tier]);
+    SCOPED_TRACE(row.planner + " from " + kBudgets[row.budget] + ", " +
+                 ::testing::PrintToString(slow_tiers()[row.tier]) + ", processors " + std::to_string(row.processors));
+    const memory::Machine machine = machine_of(kProcessors[row.processors], slow_tiers()[row.tier]);
     const std::optional<plan::Plan> made = plan(row, machine);
     if (!made) continue;
     const TrainedRun run = train(workload_for(row.processors), machine, *made, kComparedSteps, kLearningRate);

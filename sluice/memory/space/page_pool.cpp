@@ -14,24 +14,18 @@
 namespace sluice::memory {
 
 Result<std::unique_ptr<PagePool>> PagePool::reserve(Bytes addresses) {
-  const Bytes mapped = align_up(addresses, kHugePage) + kHugePage;  // one more, to begin with a whole one
-  void* const begin = ::mmap(nullptr, static_cast<std::size_t>(mapped), PROT_READ | PROT_WRITE,
-                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (begin == MAP_FAILED) {
+  const Bytes mapped = align_up(addresses, kHugePage);
+  std::byte* const data = map_aligned(mapped, PROT_READ | PROT_WRITE, MAP_NORESERVE);
+  if (data == nullptr) {
     return Error{ErrorCode::kOutOfSpace,
                  fmt::format("the system reserves no {} of addresses: {} (limits: ulimit -v, and "
                              "/proc/sys/vm/overcommit_memory)",
                              format_bytes(mapped), std::strerror(errno)),
                  mapped};
   }
-  (void)::madvise(begin, static_cast<std::size_t>(mapped), MADV_HUGEPAGE);  // refused: smaller pages do as well
-  const auto address = reinterpret_cast<Bytes>(begin);
-  const Bytes skipped = align_up(address, kHugePage) - address;
-  (void)::munmap(begin, static_cast<std::size_t>(skipped));
-  auto* const data = static_cast<std::byte*>(begin) + skipped;
-  return std::make_unique<PagePool>(Arena::adopt(data, mapped - kHugePage, [](std::byte* pages, Bytes bytes) {
-    (void)::munmap(pages, static_cast<std::size_t>(bytes));
-  }));
+  (void)::madvise(data, static_cast<std::size_t>(mapped), MADV_HUGEPAGE);  // refused: smaller pages do as well
+  return std::make_unique<PagePool>(Arena::adopt(
+      data, mapped, [](std::byte* pages, Bytes bytes) { (void)::munmap(pages, static_cast<std::size_t>(bytes)); }));
 }
 
 std::byte* PagePool::take(Bytes bytes) {
