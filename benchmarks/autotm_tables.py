@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 
+from processes import write_json
 from reproducing.papers import text_table
 
 PROGRAM = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "build/release/benchmarks/papers/autotm_numbers")
@@ -152,15 +153,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("kernels", "figures"))
     parser.add_argument("folder", help="AutoTM's tables")
-    parser.add_argument("--json", default=os.devnull, help="also writes the numbers there")
+    parser.add_argument("--json", help="also writes the numbers there")
     parser.add_argument("--program", default=PROGRAM, help="autotm_numbers as built (default: of the release build)")
     options, more = parser.parse_known_args()
     with tempfile.NamedTemporaryFile(suffix=".json") as numbers:
         subprocess.run([options.program, options.what, options.folder, numbers.name, *more], check=True)
         with open(numbers.name) as file:  # it was replaced as a whole
             kept = {"kernels": show_kernels, "figures": show_figures}[options.what](json.load(file))
-    with open(options.json, "w") as file:
-        json.dump(kept, file, indent=1)
+    write_json(options.json, kept)
     return 0 if all(row["met"] or not row["in_bar"] for row in kept.get("kinds", [])) else 1
 
 

@@ -1,4 +1,3 @@
-#!/usr/bin/python3
 """Tests autotm_tables.py."""
 
 import contextlib
@@ -46,7 +45,3 @@ class Kernels(unittest.TestCase):
             self.assertEqual([row["met"] for row in kept["kinds"]], [met], predicted)
             self.assertEqual((kept["kinds"][0]["kernels"], kept["kinds_of_large_outputs"][0]["kernels"]), (2, 1))
             self.assertEqual(kept["kinds"][0]["measured_ratio"]["median"], 10)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -18,7 +18,6 @@ With --beside two builds take single steps in turn on the idle machine, the wait
 shown is the median over rounds of the time by the other build's in the same round, with quartiles.
 """
 
-import argparse
 import contextlib
 import os
 import signal
@@ -30,7 +29,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "rivals"))
-from contestants import ROOT, Contestant, Lost, environment, sluice_plan, write_json  # noqa: E402
+from contestants import Contestant, contest_parser, environment, rotated, run_script, sluice_plan, write_json  # noqa: E402
 
 WORKLOADS = ["resnet32:128", "mobilenet_v1:128:32"]
 LEAST_STEPS = 3
@@ -38,17 +37,12 @@ WARM_UP = 3
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
-                                     usage=argparse.SUPPRESS)
+    parser = contest_parser(__doc__)
     parser.add_argument("workloads", nargs="*", default=WORKLOADS, metavar="MODEL:BATCH[:IMAGE_SIZE]")
     parser.add_argument("--rounds", type=int, default=5, help="(default %(default)s)")
     parser.add_argument("--seconds", type=float, default=3, help="of steps in a phase (default %(default)s)")
     parser.add_argument("--spinners", type=int, nargs="+", default=[0, 1, 2], help="(default 0 1 2)")
     parser.add_argument("--beside", metavar="BINARY", help="another build, to compare on the idle machine")
-    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--binary", default=os.path.join(ROOT, "build/release/tools/sluice"))
-    parser.add_argument("--spill-dir", default=os.path.join(ROOT, "build"))
-    parser.add_argument("--json", help="write the results to this file too")
     options = parser.parse_args()
     if options.rounds < 1 or options.seconds <= 0 or options.threads < 1 or 0 not in options.spinners:
         parser.error("--rounds and --threads must be at least 1, --seconds above 0, and 0 among the --spinners")
@@ -94,8 +88,7 @@ def run_rounds(contestant, options):
     """For each number of spinners, the step times of every round."""
     times = {count: [] for count in options.spinners}
     for index in range(options.rounds):
-        shift = index % len(options.spinners)
-        for count in options.spinners[shift:] + options.spinners[:shift]:
+        for count in rotated(options.spinners, index):
             with spinning(count):
                 times[count].append(steps_for(contestant, options.seconds))
             time.sleep(0.5)
@@ -148,7 +141,7 @@ def in_turn(one, other, rounds):
 def measure(workload, options, folder):
     setup = sluice_plan(options, settings_of(workload), "fast-only", None, folder)
     with contextlib.ExitStack() as stack:
-        contestant = trainer(stack, "sluice", options.binary, setup)
+        contestant = trainer(stack, "sluice", options.sluice, setup)
         result = {"workload": workload}
         if options.beside:
             result["pair"] = in_turn(contestant, trainer(stack, "other", options.beside, setup), options.rounds)
@@ -172,12 +165,8 @@ def main():
         for workload in options.workloads:
             print(f"\n{workload}", flush=True)
             results.append(measure(workload, options, folder))
-    if options.json:
-        write_json(options.json, {**about, "workloads": results})
+    write_json(options.json, {**about, "workloads": results})
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except Lost as lost:
-        sys.exit(f"busy_machine.py: {lost}")
+    run_script(main)

@@ -15,7 +15,7 @@ import os
 import statistics
 import tempfile
 
-from processes import json_of, parser_of, write_json
+from processes import json_of, parser_of, spread, write_json
 
 MODELS = {"width 512, depth 6, 64 tokens": ["--batch", "2", "--sequence", "32", "--width", "512", "--depth", "6"],
           "width 768, depth 6, 32 tokens": ["--batch", "1", "--sequence", "32", "--width", "768", "--depth", "6"],
@@ -48,10 +48,6 @@ def host_share(options, words):
     spans = [event for event in events if event["ph"] == "X"]
     host = sum(event["dur"] for event in spans if "host" in lanes[event["tid"]] and event["cat"] == "op")
     return host / max(event["ts"] + event["dur"] for event in spans)
-
-
-def spread(values):
-    return {"least": min(values), "median": statistics.median(values), "most": max(values)}
 
 
 def measured(options, words):

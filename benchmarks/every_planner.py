@@ -27,6 +27,7 @@ import math
 import os
 import pathlib
 import re
+import statistics
 import sys
 import tempfile
 
@@ -134,7 +135,7 @@ def tables(cells, planners, budgets):
             column = [cell for cell in cells if cell["planner"] == planner and cell["budget"] == budget]
             ratios = [cell["ratio"] for cell in column if "ratio" in cell]
             failed = sum(cell.get("reason") == "FAILED" for cell in column)
-            mean = f"{math.exp(sum(map(math.log, ratios)) / len(ratios)):.3f}" if ratios else "-"
+            mean = f"{statistics.geometric_mean(ratios):.3f}" if ratios else "-"
             line += f"{f'{mean}  {len(ratios)}/{len(column) - len(ratios) - failed}/{failed}':>20}"
         text.append(line)
     return "\n".join(text)

@@ -1,4 +1,3 @@
-#!/usr/bin/python3
 """Tests every_planner.py."""
 
 import unittest
@@ -23,7 +22,3 @@ class EveryPlanner(unittest.TestCase):
         self.assertRegex(lines[-1], r"home +2\.000  2/1/1")
         self.assertRegex(lines[1], r"home +1\.000")
         self.assertIn(">30%", "\n".join(lines))
-
-
-if __name__ == "__main__":
-    unittest.main()

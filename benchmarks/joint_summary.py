@@ -11,12 +11,12 @@ the process had resident beyond its budget are joint's.
 """
 
 import argparse
-import json
 import math
 import os
 import statistics
 import sys
 
+from processes import write_json
 from reproducing.records import documents_of
 
 GROUPS = {"joint40": "40 % of the memory", "joint_least": "the least memory each can do with",
@@ -113,9 +113,7 @@ def main():
         rows = sorted(found[group], key=lambda row: -row["joint"])
         summary[group] = {"title": GROUPS[group], "rows": rows, **totals_of(rows)}
         print(text_of(f"{group}: {GROUPS[group]}", rows, summary[group]) + "\n")
-    if options.json:
-        with open(options.json, "w") as file:
-            file.write(json.dumps(summary, indent=1) + "\n")
+    write_json(options.json, summary)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,3 @@
-#!/usr/bin/python3
 """Tests joint_summary.py."""
 
 import unittest
@@ -52,7 +51,3 @@ class Summary(unittest.TestCase):
         self.assertAlmostEqual(totals["geometric_mean"]["joint"], 4)
         self.assertAlmostEqual(totals["mean_error"], 0.2)
         self.assertEqual(totals["worst"], {"ratio": 2.0, "error": -0.3, "gap": 0.1, "beyond_budget_mib": 120})
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -77,10 +77,6 @@ def table(rows, planners, models):
     return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in lines)
 
 
-def keep(options, rows):
-    write_json(options.json, {"fast": options.fast, "slow": options.slow, "rows": rows})
-
-
 def main():
     options = arguments()
     planners = options.planners.split(",")
@@ -88,7 +84,7 @@ def main():
     for model in options.models:
         for planner in planners:
             rows.append(largest_batch(options, model, planner))
-            keep(options, rows)
+            write_json(options.json, {"fast": options.fast, "slow": options.slow, "rows": rows})
             print(f"{model} {planner}: {rows[-1]['batch']} {rows[-1]['reason'] or ''}".rstrip(), file=sys.stderr)
     print(f"largest batches in {options.fast}, predicted")
     print(table(rows, planners, options.models))

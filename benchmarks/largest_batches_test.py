@@ -1,4 +1,3 @@
-#!/usr/bin/python3
 """Tests largest_batches.py."""
 
 import unittest
@@ -24,7 +23,3 @@ class Table(unittest.TestCase):
     def test_without_such_a_model_there_is_no_mean(self):
         rows = [row("c", "fast-only", 7), row("c", "home", 0)]
         self.assertNotIn("mean", largest_batches.table(rows, ["fast-only", "home"], ["c"]))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,4 +1,3 @@
-#!/usr/bin/python3
 """The options that only the command gets."""
 
 import unittest
@@ -13,7 +12,3 @@ class SimulatedWords(unittest.TestCase):
 
     def test_an_option_without_its_value_ends_it(self):
         self.assertEqual(simulated(["lstm", "--fast"]), ["lstm"])
-
-
-if __name__ == "__main__":
-    unittest.main()

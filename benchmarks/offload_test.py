@@ -1,4 +1,3 @@
-#!/usr/bin/python3
 """Tests offload_strategies.py and offload_steps.py: what they make of a plan's words and of steps' seconds."""
 
 import unittest
@@ -32,7 +31,3 @@ class Steps(unittest.TestCase):
     def test_both_machines_carry_their_model_in_the_same_time(self):
         ours = 2 * paper_ratios.PARAMETERS / 6e9
         self.assertAlmostEqual(ours * paper_ratios.of_the_paper(6e9, 1), 2e9 / paper_ratios.LINK)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,4 +1,3 @@
-#!/usr/bin/python3
 """Tests planner_table.py."""
 
 import unittest
@@ -36,7 +35,3 @@ class Rows(unittest.TestCase):
         for line in ("autotm-sync +joint +autotm-sync expects +bound", "net b4 +1.100 +0.990 +1.200 +1.000",
                      r"over what autotm-sync expects +-8.3 % +-17.5 % +\+0.0 %", "solver's gap, worst +10.0 %", "solved again +1 of 1"):
             self.assertRegex(text, line)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,4 +1,3 @@
-#!/usr/bin/python3
 """Tests prediction_errors.py."""
 
 import unittest
@@ -32,7 +31,3 @@ class Rows(unittest.TestCase):
     def test_mean_and_maximum_are_of_sizes(self):
         self.assertEqual(prediction_errors.describe("ratio", [-0.1, 0.02]),
                          "ratio: mean 6.0 %, median 6.0 %, max 10.0 %")
-
-
-if __name__ == "__main__":
-    unittest.main()

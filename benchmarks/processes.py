@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,10 @@ def parser_of(doc):
     parser.add_argument("--spill-dir", default=os.path.join(ROOT, "build"), help="for large files (default %(default)s)")
     parser.add_argument("--json", metavar="FILE", help="write the results to this file, too")
     return parser
+
+
+def spread(values):
+    return {"least": min(values), "median": statistics.median(values), "most": max(values)}
 
 
 def write_json(path, document):

@@ -8,9 +8,6 @@ have data, and what one event of panning the timeline costs the page's main thre
 drawing included). Needs Chromium, its driver and Selenium (scripts/install_packages.sh test); the ONNX model needs PyTorch
 to be exported.
 """
-import argparse
-import json
-import os
 import pathlib
 import shutil
 import statistics
@@ -21,6 +18,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "page"))
 from browser import Browser  # noqa: E402
+from processes import parser_of, write_json  # noqa: E402
 
 PAN_EVENTS = 100
 MODELS = {"resnet50": ["resnet50", "--batch", "16"], "bert_base": ["bert_base", "--batch", "8"],
@@ -40,7 +38,7 @@ def write_pages(arguments):
     for name, model in MODELS.items():
         page = folder / f"report_{name.split()[0]}.html"
         begin = time.monotonic()
-        subprocess.run([arguments.binary, "report", *(model or exported(folder)), "--fast", "20%", "--spill-dir", folder,
+        subprocess.run([arguments.sluice, "report", *(model or exported(folder)), "--fast", "20%", "--spill-dir", folder,
                         "-o", page], check=True, stdout=sys.stderr)
         yield name, page, time.monotonic() - begin
 
@@ -77,10 +75,8 @@ def look_at(browser, name, page, seconds):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--binary", default=str(ROOT / "build/release/tools/sluice"))
+    parser = parser_of(__doc__)
     parser.add_argument("--folder", default=str(ROOT / "build/report_pages"), help="where the pages are left")
-    parser.add_argument("--json")
     arguments = parser.parse_args()
     browser = Browser(shutil.which("chromedriver"))
     rows = [look_at(browser, *page) for page in write_pages(arguments)]
@@ -90,8 +86,7 @@ def main():
         print(f"{row['page']:24} {row['bytes'] / 2**20:5.2f} MiB {row['first_paint_ms']:9.0f} ms {row['bars']:6} "
               f"{row['charts_with_data']:3}/{row['charts']:<3} {row['pan_ms']:9.1f} ms {row['pan_ms_most']:5.1f} ms  "
               f"{len(row['console_errors'])} errors")
-    if arguments.json:
-        pathlib.Path(arguments.json).write_text(json.dumps({"events": PAN_EVENTS, "pages": rows}, indent=2) + "\n")
+    write_json(arguments.json, {"events": PAN_EVENTS, "pages": rows})
 
 
 if __name__ == "__main__":

@@ -1,4 +1,3 @@
-#!/usr/bin/python3
 """Tests reproduce.py: in checkouts of its own, with results that take no time, and on the files of this repository."""
 
 import json
@@ -243,7 +242,3 @@ class ThisRepository(unittest.TestCase):
     def test_results_are_small(self):
         size = sum(file.stat().st_size for file in (ROOT / "docs" / "results").iterdir())
         self.assertLess(size, 1_000_000, "docs/results holds what is read, not raw runs")
-
-
-if __name__ == "__main__":
-    unittest.main()

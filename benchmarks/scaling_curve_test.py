@@ -1,4 +1,3 @@
-#!/usr/bin/python3
 """Tests scaling_curve.py, and how paper_ratios.py scales a profile."""
 
 import unittest
@@ -55,7 +54,3 @@ class Tables(unittest.TestCase):
         self.assertEqual(scaling_curve.not_timed(1), "")
         self.assertIn("would share", scaling_curve.not_timed(10000))
         self.assertIn("not timed: no core", scaling_curve.text_of_validation([{"ranks": 4, "not_timed": "no core"}]))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -19,11 +19,9 @@ is what ops waited for copies, and its share of the step; hidden is what the lin
 than the paper's, BERT-large has 8 of its 24 layers, and the slow tier is emulated.
 """
 
-import json
-import math
-import sys
+import statistics
 
-from processes import json_of, parser_of
+from processes import json_of, parser_of, write_json
 
 WORKLOADS = ["resnet200:2:18%", "bert_large:1:18%", "lstm:20:53%", "mobilenet_v1:16:25%", "dcgan:32:24%"]
 SMALLER = {"bert_large": ["--depth", "8"]}
@@ -132,7 +130,7 @@ def text_of_gains(by_rival):
     lines = ["Sentinel-GPU as published over its rivals: geometric mean, and by model (* the rival has more memory)"]
     for rival in sorted(by_rival):
         models = by_rival[rival]
-        mean = math.exp(sum(math.log(each["ratio"]) for each in models.values()) / len(models))
+        mean = statistics.geometric_mean([each["ratio"] for each in models.values()])
         cells = ", ".join(f"{model} {each['ratio']:.2f}{' *' if each['more_memory'] else ''}" for model, each in models.items())
         lines.append(f"  {rival:<16}{mean:.2f}   {cells}")
     return "\n".join(lines)
@@ -147,14 +145,11 @@ def main():
             print(text_of(each), flush=True)
         summaries.append(found[-1])
         document.setdefault("models", []).extend(found)
-        if options.json:
-            document.update({"slow": options.slow, "carries": options.carries, "gains": gains(summaries)})
-            with open(options.json, "w") as file:
-                json.dump(document, file, indent=1)
-                file.write("\n")
+        document.update({"slow": options.slow, "carries": options.carries, "gains": gains(summaries)})
+        write_json(options.json, document)
     if options.rivals:
         print(text_of_gains(gains(summaries)))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

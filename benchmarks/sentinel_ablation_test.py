@@ -1,4 +1,3 @@
-#!/usr/bin/python3
 """Tests sentinel_ablation.py."""
 
 import unittest
@@ -56,7 +55,3 @@ class Gains(unittest.TestCase):
     def test_a_link_carries_what_everything_takes_so_often(self):
         everything = {"fast_only_bytes": 1000, "predicted_ms": 500.0}
         self.assertAlmostEqual(sentinel_ablation.slowed_link(everything, 0.5), 1000)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -14,7 +14,6 @@ medians with quartiles, and the median over rounds of each round's time by that 
 everything takes. The near tier is emulated, unless it is a memory node.
 """
 
-import argparse
 import contextlib
 import json
 import os
@@ -24,7 +23,8 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "rivals"))
-from contestants import ROOT, Contestant, Lost, environment, sluice_plan, workload_settings, write_json  # noqa: E402
+from contestants import (Contestant, Lost, contest_parser, environment, rotated, run_script, sluice_plan,  # noqa: E402
+                         workload_settings, write_json)
 
 WORKLOADS = ["resnet50:16", "bert_base:8", "mobilenet_v2:32"]
 WARM_UP = 2
@@ -32,16 +32,11 @@ FIRST_COME = "sentinel:additions=choice+staying+in-place+ahead+lending"
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
-                                     usage=argparse.SUPPRESS)
+    parser = contest_parser(__doc__)
     parser.add_argument("workloads", nargs="*", default=WORKLOADS, metavar="MODEL:BATCH")
     parser.add_argument("--fast", default="15%", help="(default 15%%)")
     parser.add_argument("--near", default="optane:25%", help="a tier and its share")
     parser.add_argument("--rounds", type=int, default=12, help="(default %(default)s)")
-    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--binary", default=os.path.join(ROOT, "build/release/tools/sluice"))
-    parser.add_argument("--spill-dir", default=os.path.join(ROOT, "build"))
-    parser.add_argument("--json", help="write the results to this file too")
     options = parser.parse_args()
     if options.rounds < 3 or options.threads < 1 or not options.near.endswith("%"):
         parser.error("--rounds must be at least 3, --threads at least 1, and --near TIER:SHARE% such as optane:25%")
@@ -69,8 +64,7 @@ def contestants(options, settings, folder):
 
 def run_rounds(processes, rounds):
     for index in range(rounds):
-        shift = index % len(processes)
-        for process in processes[shift:] + processes[:shift]:
+        for process in rotated(processes, index):
             process.step(len(process.losses), counted=True)
 
 
@@ -101,7 +95,7 @@ def measure(workload, options, folder):
         planned = contestants(options, workload_settings(model, int(batch)), folder)
         processes = []
         for name, setup, _ in planned:
-            processes.append(Contestant(name, [options.binary, "worker"], setup))
+            processes.append(Contestant(name, [options.sluice, "worker"], setup))
             stack.callback(processes[-1].end)
             for index in range(WARM_UP):
                 processes[-1].step(index, counted=False)
@@ -124,12 +118,8 @@ def main():
         print(f"\n{workload}", flush=True)
         with tempfile.TemporaryDirectory() as folder:
             results.append(measure(workload, options, folder))
-    if options.json:
-        write_json(options.json, {**about, "workloads": results})
+    write_json(options.json, {**about, "workloads": results})
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except Lost as lost:
-        sys.exit(f"several_tiers.py: {lost}")
+    run_script(main)

@@ -6,8 +6,7 @@
 Every budget is asked to be a hundredth of the memory and raised to the smallest that works (--smallest-feasible).
 The last row is the geometric mean of the ratios to the usual slices.
 """
-import math
-import sys
+import statistics
 
 from processes import json_of, parser_of, write_json
 
@@ -39,11 +38,10 @@ def main():
                      "fast_only_bytes": plans[0]["fast_only_bytes"]})
         print(f"{model + ', batch ' + batch:<24}" + "".join(f"{each / 2**20:>14.1f}" for each in budgets) +
               "   " + ", ".join(f"{each / plans[0]['fast_only_bytes']:.1%}" for each in budgets), flush=True)
-    means = [math.exp(sum(math.log(row["budgets"][i] / row["budgets"][0]) for row in rows) / len(rows))
-             for i in range(len(finer))]
+    means = [statistics.geometric_mean([row["budgets"][i] / row["budgets"][0] for row in rows]) for i in range(len(finer))]
     print(f"{'geometric mean ratio':<24}" + "".join(f"{each:>14.3f}" for each in means))
     write_json(arguments.json, {"run": run, "rows": rows, "geometric_mean_ratios": means})
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

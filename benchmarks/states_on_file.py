@@ -14,7 +14,7 @@ import argparse
 import statistics
 import sys
 
-from processes import json_of, parser_of, write_json
+from processes import json_of, parser_of, spread, write_json
 
 MODEL = ["gpt2_small", "--batch", "4", "--sequence", "64", "--classes", "2000", "--width", "512", "--depth", "6"]
 COMMON = ["--optimizer", "adamw", "--precision", "bf16-masters", "--no-validation", "--processors", "device:1,host:1:pcie3",
@@ -45,7 +45,7 @@ def row_of(runs, all_runs):
             "host_bytes_per_parameter": float(config["host_bytes_per_parameter"]),
             "file_bytes_per_parameter": float(config.get("file_bytes_per_parameter", 0)),
             "step_ms": [run["step_ms"]["median"] for run in runs],
-            "slower": {"least": min(slower), "median": statistics.median(slower), "most": max(slower)},
+            "slower": spread(slower),
             "predicted_slower": runs[0]["predicted_ms"] / all_runs[0]["predicted_ms"],
             "peak_rss_bytes": max(run["peak_rss_bytes"] for run in runs)}
 

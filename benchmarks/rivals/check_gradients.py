@@ -18,14 +18,13 @@ is passed over when PyTorch's own two precisions disagree by more than half the 
 Exit status: 1 when an error is 1e-4 or more, 77 when PyTorch is not installed.
 """
 
-import argparse
 import json
 import os
 import re
 import sys
 import tempfile
 
-from contestants import ROOT, run_well
+from contestants import parser_of, run_well, write_json
 
 LIMIT = 1e-4
 SEEDS = 8
@@ -41,10 +40,8 @@ SIZES = {
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("models", nargs="*", help=f"of {', '.join(SIZES)} (default: all)")
-    parser.add_argument("--binary", default=os.path.join(ROOT, "build/release/tools/sluice"))
-    parser.add_argument("--json", help="write the results to this file too")
     options = parser.parse_args()
     unknown = set(options.models) - set(SIZES)
     if unknown:
@@ -53,7 +50,7 @@ def arguments():
 
 
 def sluice_step(options, model, seed, folder, parameters=None):
-    command = [options.binary, "gradients", model, "--output", folder, f"--seed={seed}",
+    command = [options.sluice, "gradients", model, "--output", folder, f"--seed={seed}",
                *(f"--{name.replace('_', '-')}={value}" for name, value in SIZES[model].items()),
                *(["--parameters", parameters] if parameters else [])]
     run_well(command)
@@ -153,10 +150,7 @@ def main():
         rows.append(row)
         print(f"{row['model']:16} {row['batch']:5} {row['seed']:4} {row['parameters']:9} {row['loss']:11.6f} {row['pytorch_loss']:11.6f} "
               f"{row['max_relative_error']:10.1e} {row['pytorch_single_precision']:12.1e}  {row['at']}", flush=True)
-    if options.json:
-        with open(options.json, "w") as file:
-            json.dump({"limit": LIMIT, "models": rows}, file, indent=1)
-            file.write("\n")
+    write_json(options.json, {"limit": LIMIT, "models": rows})
     sys.exit(any(row["max_relative_error"] >= LIMIT for row in rows))
 
 

@@ -13,11 +13,10 @@ import argparse
 import json
 import os
 import statistics
-import subprocess
 import sys
 import time
 
-from contestants import ROOT, Contestant
+from contestants import ROOT, Contestant, environment, spread, write_json
 
 KEEPING = {"MALLOC_MMAP_THRESHOLD_": str(1 << 34), "MALLOC_TRIM_THRESHOLD_": str(1 << 40), "MALLOC_TOP_PAD_": str(1 << 30)}
 
@@ -48,10 +47,6 @@ def serve(options):
         adam.step()
         half.copy_(parameter.detach())
         print(json.dumps({"ok": True, "step_seconds": time.perf_counter() - begin}), flush=True)
-
-
-def spread(values):
-    return {"least": min(values), "median": statistics.median(values), "most": max(values)}
 
 
 def contestants(options):
@@ -86,12 +81,7 @@ def main():
         ratio = row["over_sluice"]
         print(f"  {row['name']:<28}{1e3 * statistics.median(row['step_seconds']):>9.1f} ms"
               f"{ratio['median']:>9.2f}x ({ratio['least']:.2f}-{ratio['most']:.2f})")
-    if options.json:
-        processor = subprocess.run(["lscpu"], capture_output=True, text=True, check=False).stdout
-        model = next((line.split(":", 1)[1].strip() for line in processor.splitlines() if line.startswith("Model name")), "")
-        with open(options.json, "w") as file:
-            json.dump({"processor": model, "elements": options.elements, "threads": options.threads, "rows": rows}, file, indent=1)
-            file.write("\n")
+    write_json(options.json, {"processor": environment()["cpu"], "elements": options.elements, "threads": options.threads, "rows": rows})
 
 
 if __name__ == "__main__":

@@ -27,8 +27,8 @@ import tempfile
 
 from openblas_core import describe, fastest_core
 from pytorch_step import rival_libraries
-from contestants import (HERE, MIB, PYTHON, ROOT, SEQUENCES, Contestant, Lost, environment, require_pytorch, sluice_plan,
-                         workload_settings, write_json)
+from contestants import (HERE, MIB, PYTHON, ROOT, SEQUENCES, Contestant, environment, require_pytorch, rotated, run_script,
+                         sluice_plan, workload_settings, write_json)
 
 # The sizes of the published comparison.
 BATCHES = {"resnet50": 16, "vgg16": 8, "inception_v3": 8, "densenet121": 16, "mobilenet_v2": 32, "squeezenet1_1": 32,
@@ -45,14 +45,14 @@ def arguments():
     parser.add_argument("--warmup", type=int, default=2, help="rounds before those (default 2)")
     parser.add_argument("--alone", type=int, default=3, help="counted steps alone, after the rounds (default 3)")
     parser.add_argument("--dropout", type=float, default=0.0, help="of models that have it (default 0)")
-    parser.add_argument("--sluice", default="fast-only", help="planners and budgets (default %(default)s)")
+    parser.add_argument("--sluice", dest="ours", default="fast-only", help="planners and budgets (default %(default)s)")
     parser.add_argument("--rivals", default="plain", help="of plain, checkpoint, disk; pool, offload@BUDGET, trainer (default %(default)s)")
     parser.add_argument("--optimizer", choices=["sgd", "adamw"], default="sgd")
-    parser.add_argument("--binary", default=os.path.join(ROOT, "build/release/tools/sluice"))
+    parser.add_argument("--binary", dest="sluice", default=os.path.join(ROOT, "build/release/tools/sluice"))
     parser.add_argument("--spill-dir", default=os.path.join(ROOT, "build"), help="where both sides spill to")
     parser.add_argument("--json", help="write the results to this file too")
     options = parser.parse_args()
-    options.sluice = [name for name in options.sluice.split(",") if name]
+    options.ours = [name for name in options.ours.split(",") if name]
     options.rivals = [name for name in options.rivals.split(",") if name]
     options.workloads = []
     for text in options.models or TABLE:
@@ -62,7 +62,7 @@ def arguments():
         options.workloads.append((model, int(batch or BATCHES[model])))
     if options.rounds < 1 or options.alone < 1 or options.threads < 1 or any(batch < 1 for _, batch in options.workloads):
         parser.error("batches, --rounds, --alone and --threads must be at least 1")
-    if options.optimizer != "sgd" and options.sluice:
+    if options.optimizer != "sgd" and options.ours:
         parser.error("--optimizer adamw is for PyTorch's contestants: give --sluice ''")
     unknown = {name.partition("@")[0] for name in options.rivals} - {"plain", "pool", "checkpoint", "disk", "offload", "trainer"}
     if unknown:
@@ -74,7 +74,7 @@ def sluice_contestant(options, workload, contestant, folder):
     """A worker that obeys the plan of planner@budget."""
     planner, _, budget = contestant.partition("@")
     setup = sluice_plan(options, workload_settings(*workload, options.dropout), planner, budget, folder)
-    return Contestant(f"sluice {contestant}", [options.binary, "worker"], setup)
+    return Contestant(f"sluice {contestant}", [options.sluice, "worker"], setup)
 
 
 def pytorch_contestant(options, workload, name):
@@ -91,8 +91,7 @@ def run_rounds(contestants, options):
         counted = round_index >= options.warmup
         label = f"round {round_index - options.warmup + 1} of {options.rounds}" if counted else "warming up"
         print(f"\r{label}...", end=" ", file=sys.stderr, flush=True)
-        shift = round_index % len(contestants)
-        for contestant in contestants[shift:] + contestants[:shift]:
+        for contestant in rotated(contestants, round_index):
             contestant.step(round_index, counted)
     print(file=sys.stderr)
 
@@ -136,7 +135,7 @@ def print_table(rows, references):
 
 def compare(options, workload, folder):
     """One model's table; returns its rows."""
-    contestants = [sluice_contestant(options, workload, name, folder) for name in options.sluice]
+    contestants = [sluice_contestant(options, workload, name, folder) for name in options.ours]
     contestants += [pytorch_contestant(options, workload, mode) for mode in options.rivals]
     for contestant in contestants:
         for note in contestant.notes:
@@ -170,8 +169,8 @@ def print_summary(comparisons, contestant, rival):
 def main():
     options = arguments()
     require_pytorch()
-    if not os.access(options.binary, os.X_OK):
-        sys.exit(f"compare_pytorch: {options.binary} is missing; build it first: cmake --build --preset release")
+    if not os.access(options.sluice, os.X_OK):
+        sys.exit(f"compare_pytorch: {options.sluice} is missing; build it first: cmake --build --preset release")
     os.makedirs(options.spill_dir, exist_ok=True)
     options.openblas = fastest_core(rival_libraries(options.threads)[0])
     setting = {"openblas": options.openblas, "threads": options.threads, "rounds": options.rounds, "dropout": options.dropout, **environment()}
@@ -179,15 +178,11 @@ def main():
     print(describe(options.openblas) + "\n")
     with tempfile.TemporaryDirectory() as folder:
         comparisons = [compare(options, workload, folder) for workload in options.workloads]
-    ours = [f"sluice {name}" for name in options.sluice]
+    ours = [f"sluice {name}" for name in options.ours]
     ours += [f"pytorch {name}" for name in options.rivals if name.startswith("trainer")]
     summaries = [print_summary(comparisons, name, "pytorch plain") for name in ours if "plain" in options.rivals]
-    if options.json:
-        write_json(options.json, {**setting, "comparisons": comparisons, "summaries": summaries})
+    write_json(options.json, {**setting, "comparisons": comparisons, "summaries": summaries})
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except Lost as loss:
-        sys.exit(f"compare_pytorch: {loss}")
+    run_script(main)

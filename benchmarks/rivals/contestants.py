@@ -21,7 +21,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.append(os.path.join(ROOT, "benchmarks"))
-from processes import run, run_well, write_json  # noqa: E402, for the scripts beside this one, too
+from processes import parser_of, run, run_well, spread, write_json  # noqa: E402, for the scripts beside this one, too
 
 MIB = 1 << 20
 PYTHON = "/usr/bin/python3"  # Debian's, for Debian's python3-torch
@@ -29,6 +29,26 @@ LEARNING_RATE = 0.01
 LIBC = ctypes.CDLL(None)
 PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 SEQUENCES = {"lstm": 35, "bert_base": 128, "bert_large": 128, "gpt2_small": 256}
+
+
+def contest_parser(doc):
+    """With the options that all contests have; a script adds its own."""
+    parser = parser_of(doc)
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    return parser
+
+
+def rotated(contestants, turn):
+    """Whoever is first changes from turn to turn, so that a drift of the machine meets all alike."""
+    shift = turn % len(contestants)
+    return contestants[shift:] + contestants[:shift]
+
+
+def run_script(main):
+    try:
+        sys.exit(main())
+    except Lost as lost:
+        sys.exit(f"{os.path.basename(sys.argv[0])}: {lost}")
 
 
 class Lost(Exception):
@@ -146,8 +166,8 @@ def sluice_plan(options, settings, planner, budget, folder, extra=(), tiers=()):
     plan = os.path.join(folder, f"{settings['model']}.{planner}.plan.json")
     slow = ["--spill-dir", options.spill_dir, "--threads", str(options.threads), *(f"--slow={tier}" for tier in tiers)]
     if not os.path.exists(machine):
-        run_quietly([options.binary, "machine", *slow, "--json", machine])
-    run_quietly([options.binary, "plan", settings["model"], *slow, "--planner", planner, "--output", plan,
+        run_quietly([options.sluice, "machine", *slow, "--json", machine])
+    run_quietly([options.sluice, "plan", settings["model"], *slow, "--planner", planner, "--output", plan,
                  *(f"--{name.replace('_', '-')}={value}" for name, value in settings.items() if name != "model"),
                  *(["--fast", budget] if budget else []), *extra])
     with open(machine) as file:

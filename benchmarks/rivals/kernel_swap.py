@@ -27,7 +27,6 @@ Needs root, control groups (version 1 or 2), permission to swap, and room on the
 line that says what is missing. Swap files and groups are removed on the way out, by Ctrl-C too.
 """
 
-import argparse
 import os
 import shutil
 import signal
@@ -35,7 +34,7 @@ import statistics
 import sys
 import tempfile
 
-from contestants import MIB, ROOT, Lost, environment, sluice_plan, workload_settings, write_json
+from contestants import MIB, contest_parser, environment, rotated, run_script, sluice_plan, workload_settings, write_json
 from memory_cgroup import MemoryCgroup, Unavailable
 from swap_file import SwapFile
 from swapped_contestant import Swapped, cleaned_up, made, started, without_huge_pages
@@ -47,8 +46,7 @@ SKIPPED = 77
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
-                                     usage=argparse.SUPPRESS)
+    parser = contest_parser(__doc__)
     parser.add_argument("models", nargs="*", metavar="MODEL[:BATCH]", help="(default: the nine of the table)")
     parser.add_argument("--fast", default="20%", help="Sluice's budget (default %(default)s); where the planner needs "
                         "more, the least it can do with")
@@ -56,10 +54,6 @@ def arguments():
     parser.add_argument("--steps", type=int, default=3, help="of each in a round (default %(default)s)")
     parser.add_argument("--limit", type=float, default=12, help="seconds for the swapped steps (default %(default)s)")
     parser.add_argument("--patience", type=float, default=60, help="seconds for one of them (default %(default)s)")
-    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--binary", default=os.path.join(ROOT, "build/release/tools/sluice"))
-    parser.add_argument("--spill-dir", default=os.path.join(ROOT, "build"), help="of the spill file and the swap file")
-    parser.add_argument("--json", help="write the results to this file too")
     options = parser.parse_args()
     options.workloads = []
     for text in options.models or BATCHES:
@@ -86,7 +80,7 @@ def trial(options, setups):
     peaks = {}
     for name, setup in setups.items():
         with cleaned_up() as stack:
-            contestant = started(stack, name, [options.binary, "worker"], setup)
+            contestant = started(stack, name, [options.sluice, "worker"], setup)
             for index in range(TRIAL_STEPS):
                 contestant.step(index, counted=False)
             peaks[name] = contestant.finish()["peak_rss_bytes"]
@@ -104,9 +98,8 @@ def run_rounds(options, contestants):
     index = 0
     for round_index in range(options.rounds + 1):
         counted = round_index > 0
-        shift = round_index % len(contestants)
         count = options.steps if counted else 1
-        for contestant in contestants[shift:] + contestants[:shift]:
+        for contestant in rotated(contestants, round_index):
             print(f"\r{f'round {round_index} of {options.rounds}' if counted else 'warming up'}: {contestant.name:16}",
                   end="", file=sys.stderr, flush=True)
             for turn in range(count):
@@ -145,7 +138,7 @@ def contest(options, stack, setups, peaks):
     made(stack, SwapFile(options.spill_dir, 2 * peaks["unlimited"]))
     for group in groups:
         group.limit(peaks["sentinel"])
-    command = [options.binary, "worker"]
+    command = [options.sluice, "worker"]
     baseline = started(stack, "unlimited", command, setups["unlimited"])
     sentinel = started(stack, "sentinel", command, setups["sentinel"], groups[2].enter)
     swapped = [Swapped("swap", options, groups[0]), Swapped("swap small pages", options, groups[1])]
@@ -248,24 +241,21 @@ def run(options):
         for workload in options.workloads:
             comparisons.append(compare(options, workload, folder))
             print_comparison(comparisons[-1])
-            if options.json:
-                write_json(options.json, {**setting, "comparisons": comparisons})
+            write_json(options.json, {**setting, "comparisons": comparisons})
     print_summary(comparisons)
     return 1 if any(differs(row) for comparison in comparisons for row in comparison["results"]) else 0
 
 
 def main():
     options = arguments()
-    if not os.access(options.binary, os.X_OK):
-        sys.exit(f"kernel_swap: {options.binary} is missing; build it first: cmake --build --preset release")
+    if not os.access(options.sluice, os.X_OK):
+        sys.exit(f"kernel_swap: {options.sluice} is missing; build it first: cmake --build --preset release")
     try:
-        sys.exit(run(options))
+        return run(options)
     except Unavailable as missing:
         print(f"skipped: {missing}")
-        sys.exit(SKIPPED)
-    except Lost as loss:
-        sys.exit(f"kernel_swap: {loss}")
+        return SKIPPED
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

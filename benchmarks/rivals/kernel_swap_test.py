@@ -27,10 +27,9 @@ def run(*arguments):
     with mock.patch.object(sys, "argv", ["kernel_swap.py", *arguments]), contextlib.redirect_stdout(printed), \
             contextlib.redirect_stderr(printed):
         try:
-            kernel_swap.main()
+            return kernel_swap.main() or 0, printed.getvalue()
         except SystemExit as end:
             return end.code, printed.getvalue()
-    return 0, printed.getvalue()
 
 
 class Arguments(unittest.TestCase):

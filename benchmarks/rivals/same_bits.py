@@ -8,12 +8,11 @@ Each side is a process of its own with the same seeds (pytorch_step.py). Exit st
 nothing left memory; 77 when PyTorch is not installed.
 """
 
-import argparse
 import json
 import os
 import sys
 
-from contestants import HERE, PYTHON, ROOT, environment, require_pytorch, run_well, write_json
+from contestants import HERE, PYTHON, environment, parser_of, require_pytorch, run_well, write_json
 
 CASES = ("resnet50:4:60MiB:sgd", "bert_base:1:60MiB:adamw", "gpt2_small:1:80MiB:adamw", "depth_drawn:8:80MiB:sgd",
          "early_exits:8:80MiB:sgd")
@@ -21,11 +20,9 @@ DROPOUT = "0.1"
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("cases", nargs="*", default=CASES)
     parser.add_argument("--steps", type=int, default=50)
-    parser.add_argument("--spill-dir", default=os.path.join(ROOT, "build"))
-    parser.add_argument("--json")
     return parser.parse_args()
 
 
@@ -61,8 +58,7 @@ def main():
         print(f"{case:32} {row['steps']:5} {same[row['same_losses']]:>10} {same[row['same_parameters']]:>10} "
               f"{row['left_bytes'] / 2**20:8.0f} MiB {row['peak_rss_bytes'] / 2**20:6.0f} MiB "
               f"{row['plain_peak_rss_bytes'] / 2**20:6.0f} MiB", flush=True)
-    if options.json:
-        write_json(options.json, {**environment(), "dropout": float(DROPOUT), "cases": rows})
+    write_json(options.json, {**environment(), "dropout": float(DROPOUT), "cases": rows})
     if not all(row["same_losses"] and row["same_parameters"] and row["left_bytes"] for row in rows):
         sys.exit(1)
 

@@ -51,7 +51,7 @@ class Swapped:
 
     def start(self, stack, setup, before_exec):
         with self.noting_end():
-            self.contestant = started(stack, self.name, [self.options.binary, "worker"], setup, before_exec,
+            self.contestant = started(stack, self.name, [self.options.sluice, "worker"], setup, before_exec,
                                       self.options.patience)
 
     def step(self, index, counted):

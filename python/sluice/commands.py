@@ -13,10 +13,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Iterable, Sequence, Union
 
-from sluice.about_model import Document, about_model
+from sluice.about_model import Document, about_model, run_about
 from sluice.captured import given_models
-from sluice.command import run_command
-from sluice.settings import File, Settings, Size, check_settings, option_words, together
+from sluice.settings import File, Settings, Size, check_settings, together
 
 if TYPE_CHECKING:
     import torch
@@ -67,11 +66,7 @@ def plan(
     Raises:
         SluiceError: `requested` and `available` are the smallest budget that works and this one, where it is too small.
     """
-    options = dict(
-        fast=fast, planner=planner, output=output, smallest_feasible=smallest_feasible, planning_time=planning_time,
-        estimate=estimate, profile=profile, accesses=accesses, program=program, html=html,
-    )
-    return about_model("plan", model, inputs, options, settings, quiet, json)
+    return about_model("plan", locals())
 
 
 def simulate(
@@ -101,11 +96,7 @@ def simulate(
         a plan's fields, `stall_ms`, `parts_ms` (where the time goes, milliseconds) and `locality` (of what ops read and
         write, the share that is in fast memory; `rows(result, "locality.series")` is it over the step).
     """
-    options = dict(
-        fast=fast, planner=planner, plan=plan, trace=trace, smallest_feasible=smallest_feasible,
-        planning_time=planning_time, profile=profile, accesses=accesses,
-    )
-    return about_model("simulate", model, inputs, options, settings, quiet, json)
+    return about_model("simulate", locals())
 
 
 def sweep(
@@ -142,13 +133,10 @@ def sweep(
         A point that is infeasible is no error.
     """
     check_settings("sweep", settings)
-    options = dict(
-        fast=together(fast), planners=together(planners), no_loss=no_loss, price=price, within=within, run=run,
-        steps=steps, lr=lr, html=html,
-    )
+    given = {**locals(), "fast": together(fast), "planners": together(planners)}
     listed = list(models) if isinstance(models, (list, tuple)) else [models]
     with given_models(listed, inputs, "batch" in settings) as words:
-        return run_command(["sweep", *words, *option_words({**options, **settings})], quiet=quiet, json_file=json)
+        return run_about("sweep", words, given)
 
 
 def max_batch(
@@ -174,10 +162,7 @@ def max_batch(
     Returns:
         among others `batch` (samples), `predicted_ms`, `predicted_samples_per_second`; `rows(result)` has the trials.
     """
-    options = dict(
-        fast=fast, planner=planner, planning_time=planning_time, program=program, run=run, steps=steps
-    )
-    return about_model("max-batch", model, inputs, options, settings, quiet, json, with_batch=False)
+    return about_model("max-batch", locals(), with_batch=False)
 
 
 def report(
@@ -211,11 +196,7 @@ def report(
         what the page is made of (docs/report.md); `rows(result)` has the planners, `rows(result, "tensors")` the tensors,
         with bytes.
     """
-    options = dict(
-        output=output, fast=fast, planner=planner, planners=together(planners), curve=together(curve), run=run,
-        steps=steps, starts=starts, smallest_feasible=smallest_feasible, profile=profile, accesses=accesses,
-    )
-    return about_model("report", model, inputs, options, settings, quiet, json)
+    return about_model("report", {**locals(), "planners": together(planners), "curve": together(curve)})
 
 
 def characterize(
@@ -240,5 +221,4 @@ def characterize(
         the tables of docs/characterize.md, sizes in bytes; `rows(result)` has lifetimes in layers, and
         `rows(result, "page_migration")`, "distances", "hot_and_cold" and the others theirs.
     """
-    options = dict(fast=fast, no_accesses=not accesses, html=html)
-    return about_model("characterize", model, inputs, options, settings, quiet, json)
+    return about_model("characterize", {**locals(), "accesses": None, "no_accesses": not accesses})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any, Union
 
 from sluice.about_model import Document, about_model
@@ -26,7 +25,7 @@ def inspect(
     **settings: Unpack[Settings],
 ) -> Document:
     """What a model is made of (`ops` of its ops) and takes: `fast_only_bytes`, `smallest_fast_bytes`; measures nothing."""
-    return about_model("inspect", model, inputs, {"ops": ops}, settings, quiet, json)
+    return about_model("inspect", locals())
 
 
 def verify(
@@ -39,7 +38,7 @@ def verify(
     **settings: Unpack[Settings],
 ) -> Document:
     """Proves a plan file safe: `safe`, and `violations` where it is not, which is no error."""
-    return about_model("verify", model, inputs, {}, settings, quiet, json, first=[os.fspath(plan)])
+    return about_model("verify", locals(), ["plan"])
 
 
 def explain(
@@ -53,7 +52,7 @@ def explain(
     **settings: Unpack[Settings],
 ) -> Document:
     """Tells the life of a tensor or an op in a plan file: `rows(result)` has the events, in order."""
-    return about_model("explain", model, inputs, {}, settings, quiet, json, first=[os.fspath(plan), name])
+    return about_model("explain", locals(), ["plan", "name"])
 
 
 def machine(*, quiet: bool = False, json: File | None = None, **settings: Unpack[Settings]) -> Document:

@@ -10,6 +10,7 @@ except ImportError:
     torch = None
 
 import sluice
+from modules import module_of
 
 
 def dense(outputs=4):
@@ -63,13 +64,10 @@ class LossTest(CapturedTest):
         self.trains_alike(dense(), torch.nn.CrossEntropyLoss(), self.of(lambda: torch.rand(6, 4).softmax(1)))
 
     def test_losses_of_pairs_and_triplets(self):
-        class Three(torch.nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.net = dense()
+        def forward(self, a, b, c):
+            return self.net(a), self.net(b), self.net(c)
 
-            def forward(self, a, b, c):
-                return self.net(a), self.net(b), self.net(c)
+        Three = lambda: module_of(forward, net=dense())
 
         signs = torch.tensor([1, -1, 1, 1, -1, -1])
         batch = lambda: (tuple(torch.randn(6, 8) for _ in range(3)), signs)
@@ -248,13 +246,10 @@ class PartlyTrainedTest(CapturedTest):
 
 class InputsTest(CapturedTest):
     def test_several_inputs(self):
-        class Both(torch.nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.image, self.row, self.kind = torch.nn.Conv2d(3, 4, 3), torch.nn.Linear(5, 4), torch.nn.Embedding(7, 4)
+        def forward(self, image, row, kind):
+            return self.image(image).mean((2, 3)) * torch.sigmoid(self.row(row)) + self.kind(kind)
 
-            def forward(self, image, row, kind):
-                return self.image(image).mean((2, 3)) * torch.sigmoid(self.row(row)) + self.kind(kind)
+        Both = lambda: module_of(forward, image=torch.nn.Conv2d(3, 4, 3), row=torch.nn.Linear(5, 4), kind=torch.nn.Embedding(7, 4))
 
         torch.manual_seed(0)
         batch = lambda: ((torch.randn(6, 3, 8, 8), torch.randn(6, 5), torch.randint(7, (6,))), torch.tensor([0, 1, 2, 3, 1, 0]))
@@ -280,29 +275,18 @@ class InputsTest(CapturedTest):
         self.trains_alike(Attending(), None, [batch(lengths) for lengths in ((6, 6, 6), (3, 6, 1), (2, 4, 5))])
 
     def test_columns_of_ids(self):
-        class Tables(torch.nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.tables = torch.nn.ModuleList(torch.nn.Embedding(rows, 4) for rows in (7, 9))
+        def forward(self, x, ids):
+            return x + self.tables[0](ids[:, 0]) * self.tables[1](ids[:, 1] + 1)
 
-            def forward(self, numbers):
-                return numbers["x"] + self.tables[0](numbers["ids"][:, 0]) * self.tables[1](numbers["ids"][:, 1] + 1)
-
-        class Unpacked(Tables):
-            def forward(self, x, ids):
-                return super().forward({"x": x, "ids": ids})
-
+        model = module_of(forward, tables=torch.nn.ModuleList(torch.nn.Embedding(rows, 4) for rows in (7, 9)))
         batch = lambda: ((torch.randn(6, 4), torch.randint(7, (6, 2))), torch.tensor([0, 1, 2, 3, 1, 0]))
-        self.trains_alike(Unpacked(), None, [batch() for _ in range(3)])
+        self.trains_alike(model, None, [batch() for _ in range(3)])
 
     def test_padding(self):
-        class Padded(torch.nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.words, self.out = torch.nn.Embedding(20, 8, padding_idx=3), torch.nn.Linear(8, 4)
+        def forward(self, ids):
+            return self.out(self.words(ids).mean(1))
 
-            def forward(self, ids):
-                return self.out(self.words(ids).mean(1))
+        Padded = lambda: module_of(forward, words=torch.nn.Embedding(20, 8, padding_idx=3), out=torch.nn.Linear(8, 4))
 
         torch.manual_seed(0)
         ids = torch.randint(20, (6, 9))

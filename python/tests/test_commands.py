@@ -144,7 +144,3 @@ class WithoutTorchTest(unittest.TestCase):
         )
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
         self.assertEqual((done.stdout, done.stderr), ("resnet32\n", ""))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -25,7 +25,3 @@ class DocumentationTest(unittest.TestCase):
             for example in examples:
                 exec(compile(example, PAGE, "exec"), names)
         self.assertIn("OffloadReport(saved=", printed.getvalue())
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -11,6 +11,7 @@ except ImportError:
     torch = None
 
 import sluice
+from modules import module_of
 from sluice.exporting import export
 
 SMALL = {"threads": 1, "slow": "optane", "quiet": True, "estimate": True}
@@ -84,25 +85,19 @@ class ExportingTest(unittest.TestCase):
         self.assertTrue(all(each.grad is None for each in module.parameters()))
 
     def test_inputs_by_name(self):
-        class Weighted(torch.nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.first, self.second = torch.nn.Linear(6, 5), torch.nn.Linear(6, 5)
+        def forward(self, features, more):
+            return self.first(features) + self.second(more)
 
-            def forward(self, features, more):
-                return self.first(features) + self.second(more)
+        Weighted = lambda: module_of(forward, first=torch.nn.Linear(6, 5), second=torch.nn.Linear(6, 5))
 
         inputs = {"more": torch.randn(3, 6), "features": torch.randn(3, 6)}
         self.assertEqual(sluice.plan(Weighted(), inputs=inputs, **SMALL)["batch"], 3)
 
     def test_an_argument_may_be_called_as_a_parameter(self):
-        class Named(torch.nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.weight, self.out = torch.nn.Parameter(torch.eye(8)), torch.nn.Linear(8, 10)
+        def forward(self, weight):
+            return self.out(weight @ self.weight)
 
-            def forward(self, weight):
-                return self.out(weight @ self.weight)
+        Named = lambda: module_of(forward, weight=torch.nn.Parameter(torch.eye(8)), out=torch.nn.Linear(8, 10))
 
         found = sluice.inspect(Named(), inputs=torch.randn(3, 8), threads=1)
         self.assertEqual(found["parameters"], 8 * 8 + 90)
@@ -114,13 +109,10 @@ class ExportingTest(unittest.TestCase):
             def forward(self, x):
                 return torch.linalg.svd(x.flatten(1))[1]
 
-        class Found(torch.nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.last = torch.nn.Linear(12, 10)
+        def forward(self, x):
+            return self.last(x.flatten(1)).nonzero().float()
 
-            def forward(self, x):
-                return self.last(x.flatten(1)).nonzero().float()
+        Found = lambda: module_of(forward, last=torch.nn.Linear(12, 10))
 
         for module, what in ((Decomposed(), "linalg_svd"), (Found(), "NonZero")):
             with self.assertRaises(sluice.SluiceError) as raised:
@@ -136,7 +128,3 @@ class ExportingTest(unittest.TestCase):
         with self.assertRaisesRegex(sluice.SluiceError, "weight has no shape yet"):
             sluice.plan(lazy, inputs=torch.randn(4, 3))
         lazy(torch.randn(4, 3))  # has shapes now: sluice.offload looks at all parameters there are
-
-
-if __name__ == "__main__":
-    unittest.main()

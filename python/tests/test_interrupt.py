@@ -66,7 +66,3 @@ class InterruptTest(unittest.TestCase):
         self.program.kill()
         self.program.wait()
         self.assertTrue(wait_until(lambda: is_gone(self.command)))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -155,7 +155,3 @@ class OptimizingTest(unittest.TestCase):
     def test_a_folder_that_is_not_there(self):
         with self.assertRaisesRegex(FileNotFoundError, "/no/such/folder"):
             sluice.offload_optimizer(torch.optim.SGD(network().parameters(), lr=0.1), to="/no/such/folder")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -68,7 +68,3 @@ class PathTest(unittest.TestCase):
         short, long = step([10] * 4), step([10] * 6)
         self.assertEqual(short.prefixes[:5], long.prefixes[:5])
         self.assertNotEqual(short.prefixes[5], long.prefixes[5])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -66,7 +66,3 @@ class ProgressTest(unittest.TestCase):
         messages.feed(b"sluice: no room\r\n  at all\r\nsluice: see --help\r\n")
         self.assertEqual(messages.errors, ["no room\n  at all", "see --help"])
         self.assertEqual(messages._out.getvalue(), "")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -13,6 +13,7 @@ except ImportError:
     torch = None
 
 import sluice
+from modules import module_of
 
 
 def images(step, samples=4):
@@ -166,13 +167,10 @@ class TrainingTest(unittest.TestCase):
         pair.assert_same_values()
 
     def test_parameters_that_take_no_part(self):
-        class Parts(torch.nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.used, self.unused = torch.nn.Linear(8, 4), torch.nn.Linear(8, 300)
+        def forward(self, x):
+            return self.used(x), self.unused(x)
 
-            def forward(self, x):
-                return self.used(x), self.unused(x)
+        Parts = lambda: module_of(forward, used=torch.nn.Linear(8, 4), unused=torch.nn.Linear(8, 300))
 
         torch.manual_seed(0)
         model = Parts()
@@ -229,14 +227,10 @@ class TrainingTest(unittest.TestCase):
         pair.assert_same_values()
 
     def test_initial_states_that_are_trained_and_zero(self):
-        class Started(torch.nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.cells, self.out = torch.nn.GRU(8, 16), torch.nn.Linear(16, 5)
-                self.first = torch.nn.Parameter(torch.zeros(1, 4, 16))
+        def forward(self, x):
+            return self.out(self.cells(x.transpose(0, 1), self.first)[0][-1])
 
-            def forward(self, x):
-                return self.out(self.cells(x.transpose(0, 1), self.first)[0][-1])
+        Started = lambda: module_of(forward, cells=torch.nn.GRU(8, 16), out=torch.nn.Linear(16, 5), first=torch.nn.Parameter(torch.zeros(1, 4, 16)))
 
         torch.manual_seed(0)
         pair = Pair(self, model=Started())
@@ -374,17 +368,13 @@ class TrainingTest(unittest.TestCase):
         self.assertTrue(torch.allclose(model.linear.weight, twin.linear.weight, atol=1e-4))
 
     def test_attention_is_made_again(self):
-        class Attention(torch.nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.layers = torch.nn.ModuleList(torch.nn.Linear(16, 16) for _ in range(8))
-                self.last = torch.nn.Linear(16, 10)
+        def forward(self, x):
+            for layer in self.layers:
+                y = layer(x)
+                x = torch.softmax(y @ y.transpose(1, 2), -1) @ y
+            return self.last(x.mean(1))
 
-            def forward(self, x):
-                for layer in self.layers:
-                    y = layer(x)
-                    x = torch.softmax(y @ y.transpose(1, 2), -1) @ y
-                return self.last(x.mean(1))
+        Attention = lambda: module_of(forward, layers=torch.nn.ModuleList(torch.nn.Linear(16, 16) for _ in range(8)), last=torch.nn.Linear(16, 10))
 
         model = Attention()
         x, y = torch.randn(16, 128, 16), torch.randint(10, (16,))
@@ -450,13 +440,10 @@ class TrainingErrorsTest(unittest.TestCase):
                 trainer.step(images(0)[0] if x is None else x, images(0)[1] if y is None else y)
 
     def test_what_cannot_be_captured_is_named(self):
-        class Odd(torch.nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.out = torch.nn.Linear(3 * 16 * 16, 10)
+        def forward(self, x):
+            return self.out(torch.linalg.qr(x.flatten(1))[0] @ torch.ones(4, 768))
 
-            def forward(self, x):
-                return self.out(torch.linalg.qr(x.flatten(1))[0] @ torch.ones(4, 768))
+        Odd = lambda: module_of(forward, out=torch.nn.Linear(3 * 16 * 16, 10))
 
         model = Odd()
         self.expect(sluice.SluiceError, "qr(.|\n)*sluice.offload", model)
@@ -488,13 +475,10 @@ class TrainingErrorsTest(unittest.TestCase):
         self.expect(ValueError, "row is not zero", padded)
 
     def test_a_batch_without_one_of_its_tensors(self):
-        class Masked(torch.nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.words, self.out = torch.nn.Embedding(20, 8), torch.nn.Linear(8, 20)
+        def forward(self, ids, attention_mask):
+            return self.out(self.words(ids) * attention_mask.unsqueeze(-1))
 
-            def forward(self, ids, attention_mask):
-                return self.out(self.words(ids) * attention_mask.unsqueeze(-1))
+        Masked = lambda: module_of(forward, words=torch.nn.Embedding(20, 8), out=torch.nn.Linear(8, 20))
 
         ids = torch.randint(20, (2, 6))
         model = Masked()
@@ -523,13 +507,10 @@ class TrainingErrorsTest(unittest.TestCase):
                 trainer.step(*images(0))
 
     def test_an_interrupted_capture_leaves_nothing(self):
-        class Interrupted(torch.nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.out = torch.nn.Linear(8, 4)
+        def forward(self, x):
+            raise KeyboardInterrupt
 
-            def forward(self, x):
-                raise KeyboardInterrupt
+        Interrupted = lambda: module_of(forward, out=torch.nn.Linear(8, 4))
 
         model = Interrupted()
         with tempfile.TemporaryDirectory() as folder:
@@ -544,6 +525,3 @@ class TrainingErrorsTest(unittest.TestCase):
     def test_modules_of_another_type(self):
         model = network().double()
         self.expect(ValueError, "float64", model)
-
-    def test_a_budget_below_the_least(self):
-        self.expect(sluice.SluiceError, "smallest budget", network(), fast="8KiB")

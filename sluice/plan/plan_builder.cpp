@@ -87,7 +87,7 @@ struct TierItems {
 };
 
 TierItems collect_items(const graph::Graph& graph, const Plan& plan, memory::TierId tier, const std::vector<bool>& kept,
-                        const std::map<ResidencyIndex, Bytes>& fixed, const std::vector<Room>& rooms) {
+                        const std::vector<Room>& rooms) {
   const IdVector<ResidencyIndex, ResidencyIndex> partners = cycle_partners(graph, plan);
   const std::vector<BlockPlace> places = block_places(plan);
   TierItems result;
@@ -99,8 +99,6 @@ TierItems collect_items(const graph::Graph& graph, const Plan& plan, memory::Tie
     item.bytes = std::max(item.bytes, bytes);
     item.alignment = std::max(item.alignment, rooms[i].alignment);
     item.live.push_back(packing_interval(plan.residencies[i], kept[i]));
-    const auto offset = fixed.find(static_cast<ResidencyIndex>(i));
-    if (offset != fixed.end()) item.fixed_offset = offset->second;
     result.item_of[i] = index;
   };
   for (std::size_t i = 0; i < plan.residencies.size(); ++i) {
@@ -203,11 +201,6 @@ void PlanBuilder::set_residency_ops(ResidencyIndex residency, Interval<graph::Op
   plan_.residencies.at(residency).ops = ops;
 }
 
-void PlanBuilder::fix_offset(ResidencyIndex residency, Bytes offset) {
-  plan_.residencies.at(residency).offset = offset;
-  fixed_[residency] = offset;
-}
-
 Result<Plan> PlanBuilder::finish(std::span<const Bytes> budgets, PackingFailure* failure, std::int64_t effort) const {
   if (budgets.size() != machine_.tiers.size()) {
     return Error{ErrorCode::kBadInput, fmt::format("{} budgets were given for {} tiers: give one for each tier",
@@ -226,7 +219,7 @@ Result<Plan> PlanBuilder::finish(std::span<const Bytes> budgets, PackingFailure*
 }
 
 bool PlanBuilder::may_stitch(memory::TierId tier) const {
-  return tier == memory::kFastTier && !whole_ && fixed_.empty() && machine_.tier(tier).kind->can_stitch;
+  return tier == memory::kFastTier && !whole_ && machine_.tier(tier).kind->can_stitch;
 }
 
 Status PlanBuilder::pack_tier(memory::TierId tier, Bytes budget, const std::vector<bool>& kept, std::int64_t effort,
@@ -235,7 +228,7 @@ Status PlanBuilder::pack_tier(memory::TierId tier, Bytes budget, const std::vect
   for (Room& room : rooms) {
     if (pages_apart_) room = {align_up(room.bytes, memory::kBlockAlignment), memory::kBlockAlignment};
   }
-  const TierItems packed = collect_items(graph_, plan, tier, kept, fixed_, rooms);
+  const TierItems packed = collect_items(graph_, plan, tier, kept, rooms);
   const Bytes staging = tier == memory::kFastTier ? staging_bytes(plan) : 0;
   const Bytes room = align_down(budget - staging, memory::kBlockAlignment);
   memory::OffsetAssignment assignment = may_stitch(tier) ? pack_or_stitch(packed.items, room, staging, plan)

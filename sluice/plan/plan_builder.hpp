@@ -6,8 +6,7 @@
 // as it was, so a planner whose plan does not pack can change it and finish again.
 //
 // Offsets. Each residency is packed on its own, except that a persistent tensor's residency in use at the step's end
-// gets the offset of the one it began the step in (same tensor and tier): the cycle has to close. A planner that
-// places by itself fixes offsets with fix_offset().
+// gets the offset of the one it began the step in (same tensor and tier): the cycle has to close.
 //
 // Order. Migrations are issued in the order of issue_after. Those issued at the same moment go in this order: first
 // those without width (needed_by == issue_after + 1) that leave the fast tier, then the others without width, then
@@ -25,7 +24,6 @@
 // thread-safe. Errors: see finish().
 #pragma once
 
-#include <map>
 #include <span>
 #include <vector>
 
@@ -65,13 +63,12 @@ class PlanBuilder {
   // Changes the ops of a residency: its end is often known only later, and its begin changes when a migration into it
   // is moved to an earlier time.
   void set_residency_ops(ResidencyIndex residency, Interval<graph::OpIndex> ops);
-  void fix_offset(ResidencyIndex residency, Bytes offset);
   // Every residency gets pages of its own; without this, small tensors that stay in the fast tier share some.
   void keep_pages_apart() { pages_apart_ = true; }
   // No residency lies in several pieces.
   void keep_whole() { whole_ = true; }
 
-  // As added so far; offsets are 0 unless fixed.
+  // As added so far; offsets are 0.
   const std::vector<Residency>& residencies() const { return plan_.residencies; }
   const std::vector<Migration>& migrations() const { return plan_.migrations; }
   const OpPlacement& placement(graph::OpIndex op) const { return plan_.ops.at(op); }
@@ -92,7 +89,6 @@ class PlanBuilder {
   const graph::Graph& graph_;
   const memory::Machine& machine_;
   Plan plan_;
-  std::map<ResidencyIndex, Bytes> fixed_;
   bool pages_apart_ = false;
   bool whole_ = false;
 };

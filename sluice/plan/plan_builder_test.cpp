@@ -101,14 +101,6 @@ TEST_F(PlanBuilderTest, EvictionsGoBeforePrefetchesOfTheSameMoment) {
   EXPECT_THAT(verify_plan(graph, machine, plan), IsEmpty());
 }
 
-TEST_F(PlanBuilderTest, KeepsFixedOffsets) {
-  PlanBuilder builder = tiny_builder();
-  builder.fix_offset(T::kLossDram, 20480);
-  const Plan plan = builder.finish(std::vector<Bytes>{24576, 8192}).value();
-  EXPECT_EQ(plan.residencies[T::kLossDram].offset, 20480);
-  EXPECT_THAT(verify_plan(step_.graph, step_.machine, plan), IsEmpty());
-}
-
 TEST_F(PlanBuilderTest, SetsEveryOperandOfATensor) {
   PlanBuilder builder = tiny_builder();
   builder.set_tensor_tier(4, T::kW, 1);  // inputs w, x; output w

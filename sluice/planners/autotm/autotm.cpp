@@ -238,65 +238,41 @@ class AutoTm {
   bool selects_;  // implementations
 };
 
-Result<plan::Plan> plan_static(const PlanRequest& request) {
-  SLUICE_ASSIGN(const auto slow, find_addressable_slow_tiers("autotm-static", request.machine));
-  return AutoTm("autotm-static", request, Movement::kStatic, slow.front()).run();
-}
-
-Result<plan::Plan> plan_sync(const PlanRequest& request) {
-  SLUICE_ASSIGN(const auto slow, find_slow_tiers("autotm-sync", request.machine));
-  return AutoTm("autotm-sync", request, Movement::kSynchronous, slow.front()).run();
-}
-
-Result<plan::Plan> plan_async(const PlanRequest& request) {
-  SLUICE_ASSIGN(const auto slow, find_slow_tiers("autotm-async", request.machine));
-  return AutoTm("autotm-async", request, Movement::kAsynchronous, slow.front()).run();
+template <Movement kMovement>
+PlannerEntry entry(std::string_view name, std::string_view summary) {
+  return {.name = name,
+          .summary = summary,
+          .plan = [name](const PlanRequest& request) -> Result<plan::Plan> {
+            constexpr auto kFind = kMovement == Movement::kStatic ? find_addressable_slow_tiers : find_slow_tiers;
+            SLUICE_ASSIGN(const auto slow, kFind(name, request.machine));
+            return AutoTm(name, request, kMovement, slow.front()).run();
+          },
+          .traits = {.decides = "integer program",
+                     .profiles = true,
+                     .moves = kMovement != Movement::kStatic,
+                     .whole_step = true,
+                     .all_tensors = true,
+                     .any_graph = true,
+                     .bound = true},
+          .additions = additions(),
+          .settings = settings()};
 }
 
 }  // namespace
 
 PlannerEntry autotm_static_planner() {
-  return {.name = "autotm-static",
-          .summary = "one tier for each tensor, by integer programming (Hildebrand et al. 2020)",
-          .plan = plan_static,
-          .traits = {.decides = "integer program",
-                     .profiles = true,
-                     .whole_step = true,
-                     .all_tensors = true,
-                     .any_graph = true,
-                     .bound = true},
-          .additions = additions(),
-          .settings = settings()};
+  return entry<Movement::kStatic>("autotm-static",
+                                  "one tier for each tensor, by integer programming (Hildebrand et al. 2020)");
 }
 
 PlannerEntry autotm_sync_planner() {
-  return {.name = "autotm-sync",
-          .summary = "tensors moved between ops, by integer programming (Hildebrand et al. 2020)",
-          .plan = plan_sync,
-          .traits = {.decides = "integer program",
-                     .profiles = true,
-                     .moves = true,
-                     .whole_step = true,
-                     .all_tensors = true,
-                     .any_graph = true,
-                     .bound = true},
-          .additions = additions(),
-          .settings = settings()};
+  return entry<Movement::kSynchronous>("autotm-sync",
+                                       "tensors moved between ops, by integer programming (Hildebrand et al. 2020)");
 }
 
 PlannerEntry autotm_async_planner() {
-  return {.name = "autotm-async",
-          .summary = "tensors moved between ops and beside them, by integer programming (Hildebrand et al. 2020)",
-          .plan = plan_async,
-          .traits = {.decides = "integer program",
-                     .profiles = true,
-                     .moves = true,
-                     .whole_step = true,
-                     .all_tensors = true,
-                     .any_graph = true,
-                     .bound = true},
-          .additions = additions(),
-          .settings = settings()};
+  return entry<Movement::kAsynchronous>(
+      "autotm-async", "tensors moved between ops and beside them, by integer programming (Hildebrand et al. 2020)");
 }
 
 }  // namespace sluice::planners

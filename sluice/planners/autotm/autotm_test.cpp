@@ -4,14 +4,11 @@
 
 #include "sluice/plan/operand_shares.hpp"
 #include "sluice/planners/ilp/integer_program.hpp"
-#include "sluice/planners/registry/advice.hpp"
 #include "sluice/planners/registry/make_plan.hpp"
 #include "sluice/planners/registry/problem_for_tests.hpp"
 
 namespace sluice::planners {
 namespace {
-
-using ::testing::HasSubstr;
 
 double number_of(const plan::Plan& plan, const std::string& key) {
   for (const auto& [name, value] : plan.planner_config) {
@@ -33,13 +30,6 @@ TEST(AutoTm, StaticTensorsNeverMove) {
   EXPECT_GT(shares.inputs, 0);
   EXPECT_LT(shares.inputs, 1);
   EXPECT_LT(shares.outputs, 1);
-}
-
-TEST(AutoTm, StaticNeedsATierThatOpsCanUse) {
-  const PlanningProblem problem(merged_model("resnet20", 8, 32), "file", 2e9);
-  const auto plan = make_plan("autotm-static", problem.request(0.3));
-  ASSERT_FALSE(plan.ok());
-  EXPECT_EQ(plan.error().code, ErrorCode::kUnsupported);
 }
 
 TEST(AutoTm, SynchronousMovesStandBesideTheOpsThatUseTheTensor) {
@@ -73,19 +63,6 @@ TEST(AutoTm, AsynchronousMovesRunBesideOneOp) {
   }
   EXPECT_GT(in_beside, 0);
   EXPECT_GT(out_beside, 0);
-}
-
-// The synchronous answer is one of the asynchronous program.
-TEST(AutoTm, AsynchronousIsNeverWorseThanSynchronous) {
-  for (const auto& [model, link] : {std::pair{"resnet20", 1e9}, {"resnet20", 8e9}, {"mobilenet_v2", 4e9}}) {
-    for (const double share : {0.4, 0.6}) {
-      const PlanningProblem problem(merged_model(model, 2, 32), "pcie3", link);
-      const auto beside = make_plan("autotm-async", problem.request(share));
-      const auto between = make_plan("autotm-sync", problem.request(share));
-      ASSERT_TRUE(beside.ok() && between.ok());
-      EXPECT_LE(number_of(*beside, "expected_seconds"), number_of(*between, "expected_seconds") * (1 + 1e-6));
-    }
-  }
 }
 
 // More freedom costs nothing, up to the solver's gap of 1 %.
@@ -164,26 +141,6 @@ TEST(AutoTm, WhoStopsItGetsTheBestPlanSoFar) {
       PlanningWatch{.solving = [&](double, Seconds incumbent, Seconds) { last = incumbent; }});
   ASSERT_TRUE(make_plan("autotm-sync", request).ok());
   EXPECT_NEAR(last, number_of(*waited, "expected_seconds"), 1e-5);
-}
-
-TEST(AutoTm, WhatFitsIsFastOnlysPlan) {
-  const PlanningProblem problem(merged_model("resnet20", 8, 32), "optane", 2e9);
-  for (const char* planner : {"autotm-static", "autotm-sync", "autotm-async"}) {
-    const auto plan = make_plan(planner, problem.request(1));
-    ASSERT_TRUE(plan.ok()) << plan.error().message;
-    EXPECT_TRUE(plan->migrations.empty());
-    EXPECT_EQ(plan::operand_shares(problem.graph, *plan).inputs, 1);
-    EXPECT_EQ(plan->solver_status, "optimal");
-  }
-}
-
-TEST(AutoTm, ABudgetBelowAnyPlanNamesTheOp) {
-  const PlanningProblem problem(merged_model("resnet20", 8, 32), "file", 2e9);
-  const auto plan = make_plan("autotm-sync", problem.request(0.001));
-  ASSERT_FALSE(plan.ok());
-  EXPECT_EQ(plan.error().code, ErrorCode::kInfeasible);
-  EXPECT_THAT(plan.error().message, HasSubstr("for its operands alone"));
-  EXPECT_THAT(advised("autotm-sync", problem.request(0.001), plan.error()).message, HasSubstr("The largest op, "));
 }
 
 }  // namespace

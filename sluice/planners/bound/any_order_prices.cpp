@@ -10,14 +10,26 @@ namespace {
 
 constexpr Seconds kOnlyOnce = std::numeric_limits<Seconds>::infinity();
 
-class EpochProgram {
+struct EpochFlow : SlotFlow {
+  std::vector<Term> again;  // made again before it: bytes, and the time of each
+};
+
+Seconds compute_seconds(const plan::AnyOrder& order) {
+  Seconds compute = 0;
+  for (const auto& op : order.chain) compute += op.seconds;
+  for (const plan::FloatingOp& op : order.floating) compute += op.seconds;
+  return compute;
+}
+
+class EpochProgram : SlotProgram<EpochFlow> {
  public:
   EpochProgram(const plan::BoundedStep& step, const plan::AnyOrder& order)
-      : step_(step), order_(order), end_(order.epochs()), chain_seconds_(as_index(end_), 0) {
-    Seconds compute = 0;
-    for (std::size_t k = 0; k < order.chain.size(); ++k) compute += chain_seconds_[k + 1] = order.chain[k].seconds;
-    for (const plan::FloatingOp& op : order.floating) compute += op.seconds;
-    time_unit_ = compute > 0 ? compute / end_ : 1;
+      : SlotProgram(step, order.epochs(), compute_seconds(order)),
+        order_(order),
+        chain_seconds_(as_index(end_), 0),
+        visitors_(as_index(end_)),
+        returners_(as_index(end_)) {
+    for (std::size_t k = 0; k < order.chain.size(); ++k) chain_seconds_[k + 1] = order.chain[k].seconds;
     add_slots();
     for (const plan::Life& life : order.lives) add_life(life);
     add_rows();
@@ -29,39 +41,13 @@ class EpochProgram {
   }
 
  private:
-  // Sums of an epoch's row as it begins (step_prices.cpp): what must have come, what is written from here on, which
-  // gaps begin and end, and what is there in any case.
-  struct Flow {
-    std::vector<Term> due, gone, leaving, back;
-    std::vector<Term> again;  // made again before it: bytes, and the time of each
-    double begins = 0, ends = 0, pinned = 0;
-  };
-
-  double link(double seconds_per_byte) const { return seconds_per_byte * kByteUnit / time_unit_; }
-
   void add_slots() {
     for (plan::Epoch slot = 0; slot <= end_; ++slot) {
-      const bool last = slot == end_;
-      stall_.push_back(program_.add({.cost = 1}));
-      in_stall_.push_back(program_.add({}));
-      out_stall_.push_back(program_.add({}));
-      early_.push_back(program_.add({}));
-      waiting_.push_back(program_.add({.upper = last ? 0 : kUnbounded}));
-      if (last) continue;
-      in_run_.push_back(program_.add({.cost = link(step_.link.in_lost)}));
-      out_run_.push_back(program_.add({.cost = link(step_.link.out_lost)}));
-      staying_.push_back(program_.add({}));
-      floating_.push_back(program_.add({}));
-      visits_.push_back(program_.add({}));
-      returns_.push_back(program_.add({}));
-      returned_.push_back(program_.add({}));
+      add_slot(slot);
+      if (slot == end_) return;
+      for (auto* columns : {&floating_, &visits_, &returns_, &returned_}) columns->push_back(program_.add({}));
     }
-    flows_.resize(as_index(end_) + 1);
-    visitors_.resize(as_index(end_));
-    returners_.resize(as_index(end_));
   }
-
-  Flow& flow(plan::Epoch slot) { return flows_[as_index(slot)]; }
 
   void add_life(const plan::Life& life) {
     const double bytes = in_units(life.bytes);
@@ -157,31 +143,6 @@ class EpochProgram {
     stay(from, to, bytes, {gone, again});
   }
 
-  // What goes was written since it last changed.
-  void write(plan::Epoch from, double bytes, int gone, std::vector<Term>& written) {
-    const int more = program_.add({.upper = bytes});
-    flow(from + 1).gone.push_back({more, 1});
-    written.push_back({more, 1});
-    Row row{.terms = written, .lower = 0};
-    const auto same = std::ranges::find(row.terms, gone, &Term::column);
-    if (same == row.terms.end()) {
-      row.terms.push_back({gone, -1});
-    } else {
-      same->coefficient -= 1;  // the home itself: it was there
-    }
-    program_.rows.push_back(std::move(row));
-  }
-
-  // When the epochs between `from` and `to` begin, all but what is gone is there.
-  void stay(plan::Epoch from, plan::Epoch to, double bytes, std::initializer_list<int> gone) {
-    if (to == from + 1) return;
-    flow(from + 1).begins += bytes;
-    for (const int column : gone) flow(from + 1).leaving.push_back({column, 1});
-    if (to >= end_) return;
-    flow(to).ends += bytes;
-    for (const int column : gone) flow(to).back.push_back({column, -1});
-  }
-
   void add_rows() {
     for (plan::Epoch slot = 0; slot <= end_; ++slot) {
       add_arrivals(slot);
@@ -218,32 +179,12 @@ class EpochProgram {
     program_.rows.push_back(std::move(row));
   }
 
-  void add_staying(plan::Epoch slot) {
-    const Flow& at = flow(slot);
-    Row row{.terms = {{staying_[as_index(slot)], 1}}};
-    if (slot > 0) row.terms.push_back({staying_[as_index(slot - 1)], -1});
-    append_terms(row.terms, at.leaving, 1);
-    append_terms(row.terms, at.back, 1);
-    row.lower = row.upper = at.begins - at.ends;
-    program_.rows.push_back(std::move(row));
-  }
-
   void add_room(plan::Epoch slot) {
     rows_.room.push_back(static_cast<int>(program_.rows.size()));
     Row row{.terms = {{staying_[as_index(slot)], 1}, {early_[as_index(slot)], 1}, {waiting_[as_index(slot)], 1}},
             .upper = in_units(step_.fast) - flow(slot).pinned};
     if (slot > 0) row.terms.push_back({returned_[as_index(slot - 1)], 1});
     program_.rows.push_back(std::move(row));
-  }
-
-  void add_stall_facets(plan::Epoch slot) {
-    rows_.stall.push_back(static_cast<int>(program_.rows.size()));
-    for (std::size_t f = 0; f < 2; ++f) {
-      program_.rows.push_back({.terms = {{in_stall_[as_index(slot)], link(step_.link.in[f])},
-                                         {out_stall_[as_index(slot)], link(step_.link.out[f])},
-                                         {stall_[as_index(slot)], -1}},
-                               .upper = 0});
-    }
   }
 
   // An epoch is as long as its chain op, what floats into it, what is made again there, and what copies cost.
@@ -299,17 +240,10 @@ class EpochProgram {
     }
   }
 
-  const plan::BoundedStep& step_;
   const plan::AnyOrder& order_;
-  plan::Epoch end_;
-  std::vector<Seconds> chain_seconds_;  // by epoch
-  Seconds time_unit_ = 1;
-  IntegerProgram program_;
-  std::vector<Flow> flows_;                                          // by epoch that begins
-  std::vector<std::vector<Term>> visitors_, returners_;              // by the first epoch to come in
-  std::vector<int> stall_, in_stall_, out_stall_, early_, waiting_;  // columns by epoch that begins
-  std::vector<int> in_run_, out_run_, staying_, floating_, visits_, returns_, returned_;  // columns by epoch
-  SlotRows rows_;
+  std::vector<Seconds> chain_seconds_;                       // by epoch
+  std::vector<std::vector<Term>> visitors_, returners_;      // by the first epoch to come in
+  std::vector<int> floating_, visits_, returns_, returned_;  // columns by epoch
 };
 
 }  // namespace

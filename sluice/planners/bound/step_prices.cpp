@@ -1,6 +1,7 @@
 #include "sluice/planners/bound/step_prices.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/graph/liveness.hpp"
@@ -11,13 +12,20 @@ namespace {
 
 constexpr int kNone = -1;
 
-class FluidProgram {
+// Of op k, what it uses in slow memory: bytes, and the time that reading and the rest of it take.
+struct OpFlow : SlotFlow {
+  std::vector<Term> in_place, reading, added;
+};
+
+class FluidProgram : SlotProgram<OpFlow> {
  public:
-  explicit FluidProgram(const plan::BoundedStep& step) : step_(step), ops_(step.graph.op_count()) {
-    Seconds compute = 0;
-    for (const Seconds seconds : step.op_seconds) compute += seconds;
-    time_unit_ = compute > 0 ? compute / ops_ : 1;
-    add_slots();
+  explicit FluidProgram(const plan::BoundedStep& step)
+      : SlotProgram(step, step.graph.op_count(),
+                    std::accumulate(step.op_seconds.begin(), step.op_seconds.end(), Seconds{0})) {
+    for (graph::OpIndex slot = 0; slot <= end_; ++slot) {
+      add_slot(slot);
+      if (slot < end_ && !step_.in_place.empty()) longer_.push_back(program_.add({.cost = 1}));
+    }
     const graph::Liveness liveness = graph::analyze_liveness(step.graph);
     for (graph::TensorId id = 0; id < step.graph.tensor_count(); ++id) add_tensor(id, liveness);
     add_rows();
@@ -25,7 +33,7 @@ class FluidProgram {
 
   plan::StepPrices solve(Seconds time_limit) const {
     const std::vector<double> found = find_row_prices(program_, time_limit);
-    if (found.empty()) return free_prices(as_index(ops_));
+    if (found.empty()) return free_prices(as_index(end_));
     plan::StepPrices prices = prices_of(rows_, found, time_unit_);
     for (std::size_t op = 0; op < reading_row_.size(); ++op) {
       prices.reading.push_back(below_rest(std::max(0.0, -found[as_index(reading_row_[op])]), prices.run[op]));
@@ -34,19 +42,6 @@ class FluidProgram {
   }
 
  private:
-  // Sums of a slot's row: what flows and changes there.
-  struct Flow {
-    std::vector<Term> due;      // must have come
-    std::vector<Term> gone;     // must be written from here on
-    std::vector<Term> leaving;  // of what stays: the gap begins behind op k - 1
-    std::vector<Term> back;     // the gap has ended at op k
-    double begins = 0;          // bytes whose gap begins behind op k - 1, were nothing gone
-    double ends = 0;
-    double pinned = 0;  // operands of op k, and what never moves
-    // Of op k, what it uses in slow memory: bytes, and the time that reading and the rest of it take.
-    std::vector<Term> in_place, reading, added;
-  };
-
   // Uses of a tensor by ops in a row: all find a byte in one place.
   struct Stretch {
     graph::OpIndex first = 0;
@@ -59,25 +54,6 @@ class FluidProgram {
   static double below_rest(double reading, const plan::SlotPrice& run) {
     constexpr double kBelowRounding = 1 - 1e-12;
     return std::clamp(reading, 0.0, std::max(0.0, kBelowRounding - run[0] - run[1]));
-  }
-
-  double link(double seconds_per_byte) const { return seconds_per_byte * kByteUnit / time_unit_; }
-
-  void add_slots() {
-    for (graph::OpIndex slot = 0; slot <= ops_; ++slot) {
-      const bool last = slot == ops_;
-      stall_.push_back(program_.add({.cost = 1}));
-      in_stall_.push_back(program_.add({}));
-      out_stall_.push_back(program_.add({}));
-      early_.push_back(program_.add({}));
-      waiting_.push_back(program_.add({.upper = last ? 0 : kUnbounded}));
-      if (last) continue;
-      in_run_.push_back(program_.add({.cost = link(step_.link.in_lost)}));
-      out_run_.push_back(program_.add({.cost = link(step_.link.out_lost)}));
-      staying_.push_back(program_.add({}));
-      if (!step_.in_place.empty()) longer_.push_back(program_.add({.cost = 1}));
-    }
-    flows_.resize(as_index(ops_) + 1);
   }
 
   void add_tensor(graph::TensorId id, const graph::Liveness& liveness) {
@@ -107,7 +83,7 @@ class FluidProgram {
     for (std::size_t i = 0; i < uses.size(); ++i) {
       if (uses[i].op > stretch->last) ++stretch;
       if (stretch->slow == kNone) stretch->slow = program_.add({.upper = bytes});
-      Flow& at = flow(uses[i].op);
+      OpFlow& at = flow(uses[i].op);
       const double added = in_place[i].added / time_unit_ / bytes;
       at.in_place.push_back({stretch->slow, 1});
       at.reading.push_back({stretch->slow, in_place[i].reading / time_unit_ / bytes});
@@ -138,7 +114,7 @@ class FluidProgram {
     }
     write(stretches.back().last, bytes, home, written);
     within(stretches.back(), home);
-    stay(stretches.back().last, ops_, bytes, home);
+    stay(stretches.back().last, end_, bytes, {home});
   }
 
   void add_gap(const Stretch& before, const Stretch& after, double bytes, std::vector<Term>& written) {
@@ -166,44 +142,17 @@ class FluidProgram {
     if (stretch.slow != kNone) flow(stretch.first).due.push_back({stretch.slow, -1});
   }
 
-  // What is gone in a gap that begins behind op `from`: since it last changed, enough of it was or is now written.
-  void write(graph::OpIndex from, double bytes, int gone, std::vector<Term>& written) {
-    const int more = program_.add({.upper = bytes});
-    flow(from + 1).gone.push_back({more, 1});
-    written.push_back({more, 1});
-    Row row{.terms = written, .lower = 0};
-    const auto same = std::ranges::find(row.terms, gone, &Term::column);
-    if (same == row.terms.end()) {
-      row.terms.push_back({gone, -1});
-    } else {
-      same->coefficient -= 1;  // the home itself: it was there
-    }
-    program_.rows.push_back(std::move(row));
-  }
-
   void begin_gap(graph::OpIndex from, graph::OpIndex to, double bytes, int gone) {
     flow(to).due.push_back({gone, 1});
-    stay(from, to, bytes, gone);
+    stay(from, to, bytes, {gone});
   }
-
-  // In the slots between op `from` and op `to`, all but what is gone stays.
-  void stay(graph::OpIndex from, graph::OpIndex to, double bytes, int gone) {
-    if (to == from + 1) return;
-    flow(from + 1).begins += bytes;
-    flow(from + 1).leaving.push_back({gone, 1});
-    if (to == ops_) return;
-    flow(to).ends += bytes;
-    flow(to).back.push_back({gone, -1});
-  }
-
-  Flow& flow(graph::OpIndex slot) { return flows_[as_index(slot)]; }
 
   void add_rows() {
-    for (graph::OpIndex slot = 0; slot <= ops_; ++slot) {
+    for (graph::OpIndex slot = 0; slot <= end_; ++slot) {
       add_arrivals(slot);
       add_writes(slot);
       add_stall_facets(slot);
-      if (slot == ops_) continue;
+      if (slot == end_) continue;
       add_staying(slot);
       add_room(slot);
       if (!longer_.empty()) add_reading(slot);
@@ -221,22 +170,12 @@ class FluidProgram {
 
   // What is written while an op runs was waiting before it.
   void add_writes(graph::OpIndex slot) {
-    if (slot < ops_) {
+    if (slot < end_) {
       program_.rows.push_back({.terms = {{waiting_[as_index(slot)], 1}, {out_run_[as_index(slot)], -1}}, .lower = 0});
     }
     Row row{.terms = {{waiting_[as_index(slot)], 1}, {out_stall_[as_index(slot)], 1}}, .lower = 0, .upper = 0};
     if (slot > 0) append_terms(row.terms, {{waiting_[as_index(slot - 1)], -1}, {out_run_[as_index(slot - 1)], 1}}, 1);
     append_terms(row.terms, flow(slot).gone, -1);
-    program_.rows.push_back(std::move(row));
-  }
-
-  void add_staying(graph::OpIndex slot) {
-    const Flow& at = flow(slot);
-    Row row{.terms = {{staying_[as_index(slot)], 1}}};
-    if (slot > 0) row.terms.push_back({staying_[as_index(slot - 1)], -1});
-    append_terms(row.terms, at.leaving, 1);
-    append_terms(row.terms, at.back, 1);
-    row.lower = row.upper = at.begins - at.ends;
     program_.rows.push_back(std::move(row));
   }
 
@@ -256,16 +195,6 @@ class FluidProgram {
     program_.rows.push_back(std::move(row));
   }
 
-  void add_stall_facets(graph::OpIndex slot) {
-    rows_.stall.push_back(static_cast<int>(program_.rows.size()));
-    for (std::size_t f = 0; f < 2; ++f) {
-      program_.rows.push_back({.terms = {{in_stall_[as_index(slot)], link(step_.link.in[f])},
-                                         {out_stall_[as_index(slot)], link(step_.link.out[f])},
-                                         {stall_[as_index(slot)], -1}},
-                               .upper = 0});
-    }
-  }
-
   // The slot is as long as its op, and what copies beside it and operands in slow memory cost.
   void add_run_facets(graph::OpIndex slot) {
     rows_.run.push_back(static_cast<int>(program_.rows.size()));
@@ -279,14 +208,7 @@ class FluidProgram {
     }
   }
 
-  const plan::BoundedStep& step_;
-  graph::OpIndex ops_;
-  Seconds time_unit_ = 1;
-  IntegerProgram program_;
-  std::vector<Flow> flows_;                                          // by slot
-  std::vector<int> stall_, in_stall_, out_stall_, early_, waiting_;  // columns by slot
-  std::vector<int> in_run_, out_run_, staying_, longer_;  // columns by op; the last: where ops may use slow memory
-  SlotRows rows_;
+  std::vector<int> longer_;       // columns by op, where ops may use slow memory
   std::vector<int> reading_row_;  // by op
 };
 

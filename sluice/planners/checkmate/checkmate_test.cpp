@@ -2,11 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "sluice/planners/checkmate/node_grouping.hpp"
 #include "sluice/planners/checkmate/remat_rounding.hpp"
-#include "sluice/planners/registry/advice.hpp"
 #include "sluice/planners/registry/make_plan.hpp"
 #include "sluice/planners/registry/problem_for_tests.hpp"
 #include "sluice/testing/random/random_graph.hpp"
@@ -234,22 +232,6 @@ TEST(CheckmatePlanner, PutsNeighboursTogetherAsItIsTold) {
     }
   }
   EXPECT_GE(repeating, 2);
-}
-
-TEST(CheckmatePlanner, NamesTheSmallestBudget) {
-  const PlanningProblem problem(merged_model("resnet20", 4, 32), "file", 1e9);
-  const Result<plan::Plan> plan = make_plan("checkmate", problem.request(0.2));
-  ASSERT_FALSE(plan.ok());
-  EXPECT_EQ(plan.error().code, ErrorCode::kNoneFound);
-  EXPECT_THAT(advised("checkmate", problem.request(0.2), plan.error()).message,
-              ::testing::HasSubstr("smallest budget it can use is"));
-}
-
-TEST(CheckmatePlanner, MakesNothingAgainWhereEverythingFits) {
-  const PlanningProblem problem(merged_model("resnet20", 4, 32), "file", 1e9);
-  const plan::Plan plan = make_plan("checkmate", problem.request(2.0)).value();
-  EXPECT_EQ(plan.solver_status, "optimal");
-  EXPECT_LE(plan.schedule.size(), problem.graph.ops().size());
 }
 
 TEST(CheckmatePlanner, SaysHowFarFromItsBoundItIs) {

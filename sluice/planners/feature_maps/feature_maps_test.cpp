@@ -47,17 +47,6 @@ TEST(FeatureMaps, AreWrittenInTheForwardPassAndReadInTheBackwardPass) {
   }
 }
 
-TEST(FeatureMapPlans, KeepingAllOfThemIsFastOnlysPlan) {
-  const PlanningProblem problem(merged_model("plain20", 8, 32), "file", 2e9);
-  FeatureMapPlan wanted{.planner = "test",
-                        .maps = find_feature_maps(problem.graph, graph::analyze_liveness(problem.graph))};
-  wanted.actions.assign(wanted.maps.size(), FeatureMapAction::kKeep);
-  const Result<plan::Plan> plan = plan_actions(problem.request(1), wanted);
-  ASSERT_TRUE(plan.ok()) << plan.error().message;
-  EXPECT_TRUE(plan->migrations.empty());
-  EXPECT_TRUE(plan->schedule.empty());
-}
-
 TEST(Vdnn, SwapsInputsOfConvolutionsAndWaitsAtTheEndOfALayer) {
   const PlanningProblem problem(merged_model("plain20", 8, 32), "file", 2e9);
   const Result<plan::Plan> plan = make_plan("vdnn", problem.request(1.5));

@@ -2,9 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
-
-#include "sluice/base/as_index.hpp"
 #include "sluice/planners/home/swarm.hpp"
 #include "sluice/planners/registry/make_plan.hpp"
 #include "sluice/planners/registry/problem_for_tests.hpp"
@@ -152,25 +149,6 @@ TEST(Home, PlansWithinTheBudgetAndSaysHowItSearched) {
   if (rule.ok()) {
     EXPECT_LE(plan->predicted_step_seconds, rule->predicted_step_seconds * 1.02);
   }
-}
-
-TEST(Home, KeepsAllThatFits) {
-  const PlanningProblem problem(merged_model("resnet20", 8, 32), "file", 2e9);
-  const auto plan = make_plan("home", problem.request(2));
-  ASSERT_TRUE(plan.ok()) << plan.error().message;
-  EXPECT_TRUE(plan->migrations.empty());
-  EXPECT_LT(plan->schedule.size(), problem.graph.ops().size()) << "nothing is made again";
-}
-
-TEST(Home, WhoStopsItGetsTheBestPolicySoFar) {
-  const PlanningProblem problem(merged_model("resnet20", 8, 32), "file", 2e9);
-  PlanRequest request = problem.request(0.7);
-  int asked = 0;
-  request.watch = std::make_shared<const PlanningWatch>(PlanningWatch{.stop = [&] { return ++asked > 600; }});
-  const auto plan = make_plan("home:threads=1", request);
-  ASSERT_TRUE(plan.ok()) << plan.error().message;
-  EXPECT_LT(asked, 2000);
-  EXPECT_EQ(plan->planner_config.back().first, "stopped_early");
 }
 
 }  // namespace

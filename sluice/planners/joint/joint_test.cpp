@@ -121,16 +121,6 @@ TEST(Joint, RunsUpdatesLaterWhereThatIsFaster) {
   EXPECT_LE(plan.order_bound_seconds, plan.predicted_step_seconds);
 }
 
-TEST(Joint, MakesTheSamePlanAgain) {
-  const PlanningProblem problem = dense_behind_convolutions();
-  const plan::Plan first = make_plan("joint", problem.request(0.4)).value();
-  const plan::Plan second = make_plan("joint", problem.request(0.4)).value();
-  EXPECT_EQ(first.schedule, second.schedule);
-  EXPECT_EQ(first.migrations, second.migrations);
-  EXPECT_EQ(first.residencies, second.residencies);
-  EXPECT_EQ(first.planner_config, second.planner_config);
-}
-
 // Asks for a plan and stops when so many reports have come.
 struct WatchedPlan {
   explicit WatchedPlan(PlanRequest request, std::size_t most_reports) {

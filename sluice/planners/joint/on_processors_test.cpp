@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "sluice/graph/op_traits.hpp"
-#include "sluice/planners/registry/make_plan.hpp"
 #include "sluice/planners/registry/offload_for_tests.hpp"
 #include "sluice/planners/registry/smallest_budget.hpp"
 
@@ -84,15 +83,6 @@ TEST(JointOnProcessors, LeavesProcessorsThatSomebodyHasChosen) {
     if (problem.graph.op(op).phase == graph::Phase::kForward) problem.graph.op(op).processor = 1;
   }
   EXPECT_EQ(config_of(problem.plan(kGiB, kFree).value(), "processors"), "");
-}
-
-// A core beside the main one, which finds everything where that does.
-TEST(JointOnProcessors, GivesUpdatesToAProcessorWithTheSameMemory) {
-  OffloadProblem problem = with_long_updates();
-  problem.machine = memory::make_machine({.threads = 1, .slow = {{"file", kGiB}}}).value();
-  ASSERT_TRUE(memory::add_processors({{"device", 1, {}}, {"second", 1, {}}}, problem.machine).ok());
-  const plan::Plan plan = problem.plan(kGiB, kFree).value();
-  EXPECT_THAT(config_of(plan, "processors"), HasSubstr("updates on second"));
 }
 
 }  // namespace

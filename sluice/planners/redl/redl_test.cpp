@@ -5,11 +5,8 @@
 
 #include "sluice/plan/verify/verifier.hpp"
 #include "sluice/planners/plan_search.hpp"
-#include "sluice/planners/registry/advice.hpp"
 #include "sluice/planners/registry/make_plan.hpp"
 #include "sluice/planners/registry/problem_for_tests.hpp"
-#include "sluice/testing/program_oracle.hpp"
-#include "sluice/testing/random/random_graph.hpp"
 
 namespace sluice::planners {
 namespace {
@@ -53,48 +50,12 @@ TEST(RedlPlanner, IsWithinATenthOfFastOnlyOnPmbdAtAFifthOfTheMemory) {
   EXPECT_LT(redl->predicted_step_seconds, 1.1 * fast->predicted_step_seconds);
 }
 
-TEST(RedlPlanner, MovesNothingWhenEverythingFits) {
-  const PlanningProblem problem(merged_model("resnet20", 4, 32), "pmbd", 1e9, 4e9);
-  const auto plan = make_plan("redl", problem.request(1.0));
-  ASSERT_TRUE(plan.ok()) << plan.error().message;
-  EXPECT_TRUE(plan->migrations.empty());
-  EXPECT_EQ(plan->solver_status, "optimal");
-}
-
 // Where ops can use tensors in place even the largest op's operands need not be in fast memory.
 TEST(RedlPlanner, NeedsHardlyAnyFastMemoryWhereOpsCanAddressTheSlowTier) {
   const PlanningProblem problem(merged_model("resnet20", 4, 32), "optane", 1e9, 4e9);
   const auto plan = make_plan("redl", problem.request(0.02));
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_LE(plan->arena_bytes[memory::kFastTier], plan->budgets[memory::kFastTier]);
-}
-
-TEST(RedlPlanner, TooSmallABudgetNamesTheSmallestThatWorks) {
-  const PlanningProblem problem(merged_model("resnet20", 4, 32), "file", 1e9, 4e9);
-  const auto plan = make_plan("redl", problem.request(0.01));
-  ASSERT_FALSE(plan.ok());
-  EXPECT_EQ(plan.error().code, ErrorCode::kInfeasible);
-  EXPECT_THAT(advised("redl", problem.request(0.01), plan.error()).message,
-              ::testing::HasSubstr("smallest budget it can use is"));
-}
-
-TEST(RedlPlanner, IsRightOnRandomGraphsWhoseOpsCannotAddressTheSlowTier) {
-  int accepted = 0;
-  for (std::uint64_t seed = 0; seed < 25; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    const PlanningProblem problem(testing::random_graph(seed), seed % 2 == 0 ? "file" : "pcie3", 1e9, 4e9);
-    for (const double share : {0.45, 0.8}) {
-      const auto plan = make_plan("redl", problem.request(share));
-      if (!plan.ok()) {
-        EXPECT_TRUE(wants_more_room(plan.error().code)) << plan.error().message;
-        continue;
-      }
-      ++accepted;
-      const program::Program program = program::lower_plan(problem.graph, problem.machine, *plan).value();
-      EXPECT_EQ(testing::find_race(problem.graph, program, seed), std::nullopt);
-    }
-  }
-  EXPECT_GE(accepted, 25);
 }
 
 int period_of(const plan::Plan& plan) { return std::stoi(plan.planner_config.front().second); }

@@ -75,25 +75,17 @@ int count_right_plans(const PlanningProblem& problem, const std::string& way, st
   return accepted;
 }
 
+// Also on a tier that ops can address, where late prefetches may be left out.
 TEST(SentinelGpu, EveryWayIsRightOnRandomGraphs) {
   int accepted = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const PlanningProblem problem(testing::random_graph(seed), seed % 2 == 0 ? "pcie3" : "file", 1e9);
-    for (const char* way : {"all", "intervals", "direct"}) accepted += count_right_plans(problem, way, seed);
+    for (const char* slow : {seed % 2 == 0 ? "pcie3" : "file", "optane"}) {
+      const PlanningProblem problem(testing::random_graph(seed), slow, 1e9);
+      for (const char* way : {"all", "intervals", "direct"}) accepted += count_right_plans(problem, way, seed);
+    }
   }
-  EXPECT_GE(accepted, 60);
-}
-
-// Also on a tier that ops can address, where late prefetches may be left out.
-TEST(SentinelGpu, EveryWayIsRightWhereOpsCanUseSlowMemory) {
-  int accepted = 0;
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    const PlanningProblem problem(testing::random_graph(seed), "optane", 1e9);
-    for (const char* way : {"intervals", "direct"}) accepted += count_right_plans(problem, way, seed);
-  }
-  EXPECT_GE(accepted, 40);
+  EXPECT_GE(accepted, 120);
 }
 
 TEST(SentinelGpu, WaitsForEveryLateCopyWithoutATrial) {

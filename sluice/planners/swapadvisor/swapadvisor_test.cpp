@@ -6,13 +6,10 @@
 
 #include "sluice/graph/reschedule.hpp"
 #include "sluice/plan/verify/same_values.hpp"
-#include "sluice/planners/registry/advice.hpp"
 #include "sluice/planners/registry/make_plan.hpp"
 #include "sluice/planners/registry/problem_for_tests.hpp"
 #include "sluice/planners/schedule/step_for_tests.hpp"
 #include "sluice/planners/swapadvisor/genetic_search.hpp"
-#include "sluice/program/program.hpp"
-#include "sluice/testing/program_oracle.hpp"
 #include "sluice/testing/random/random_graph.hpp"
 
 namespace sluice::planners {
@@ -212,36 +209,6 @@ TEST(SwapAdvisor, SaysHowItSearched) {
   EXPECT_EQ(config["ended_by"], "all generations");
   EXPECT_EQ(config["evaluations"], std::to_string(10 + 4 * 8));
   EXPECT_THAT(config["generation_4"], ::testing::HasSubstr("best"));
-}
-
-TEST(SwapAdvisor, WhoStopsItGetsTheBestSoFar) {
-  const PlanningProblem problem(merged_model("resnet20", 8, 32), "file", 3e8);
-  PlanRequest request = problem.request(0.4);
-  int asked = 0;
-  request.watch = std::make_shared<const PlanningWatch>(PlanningWatch{.stop = [&] { return ++asked > 60; }});
-  const auto plan = make_plan("swapadvisor:threads=1", request);
-  ASSERT_TRUE(plan.ok()) << plan.error().message;
-  EXPECT_LT(asked, 80);
-  EXPECT_EQ(plan->planner_config.back().first, "stopped_early");
-}
-
-TEST(SwapAdvisor, MovesNothingWhereAllFits) {
-  const PlanningProblem problem(merged_model("resnet20", 8, 32), "file", 1e9);
-  const auto plan = make_plan("swapadvisor", problem.request(1));
-  ASSERT_TRUE(plan.ok()) << plan.error().message;
-  EXPECT_TRUE(plan->migrations.empty());
-  EXPECT_TRUE(plan->schedule.empty());
-}
-
-TEST(SwapAdvisor, ABudgetTooSmallNamesTheSmallestThatWorksAtOnce) {
-  const PlanningProblem problem(merged_model("inception_v3", 2, 80), "file", 2e9);
-  const auto begin = std::chrono::steady_clock::now();
-  const auto plan = make_plan("swapadvisor", problem.request(0.001));
-  ASSERT_FALSE(plan.ok());
-  EXPECT_EQ(plan.error().code, ErrorCode::kInfeasible);
-  EXPECT_THAT(advised("swapadvisor", problem.request(0.001), plan.error()).message,
-              ::testing::HasSubstr("the smallest budget it can use is"));
-  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), 20);
 }
 
 }  // namespace
