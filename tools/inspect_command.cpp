@@ -43,7 +43,7 @@ std::map<std::string, KindTotals> totals_by_kind(const graph::Graph& graph) {
   std::map<std::string, KindTotals> totals;
   for (const graph::Op& op : graph.ops()) {
     std::string kind(to_string(op.kind));
-    if (op.kind == graph::OpKind::kUnary) kind = to_string(op.attributes.unary);
+    if (op.kind == graph::OpKind::kUnary) kind = to_string(op.as<graph::UnaryAttributes>().function);
     KindTotals& each = totals[kind];
     ++each.ops;
     each.flops += flops(graph, op);

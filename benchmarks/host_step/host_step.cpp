@@ -36,7 +36,7 @@ struct HostStepArguments {
 constexpr int kFusedBytes = 28, kThreePassBytes = 40, kRoofBytes = 26;  // an element, read and written
 
 kernels::AdamStep usual_step() {
-  graph::Attributes attributes;
+  graph::UpdateAttributes attributes;
   attributes.momentum = 0.9F;
   attributes.beta2 = 0.999F;
   attributes.epsilon = 1e-8F;

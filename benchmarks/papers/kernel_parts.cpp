@@ -54,7 +54,7 @@ KernelPart convolution_weights(const Operands& of) {
 Parts batch_norm(const graph::Op& op, const Operands& of) {
   const PartOperand scale = Operands::row_of(of.in(1)), mean = Operands::row_of(of.out(1));
   const bool with_residual = op.inputs.size() > 3;
-  const bool with_relu = op.attributes.activation != graph::Activation::kNone;
+  const bool with_relu = graph::fused_activation(op.attributes) != graph::Activation::kNone;
   const PartOperand y = of.out(0);
   if (!with_residual) {
     const std::string_view plain = "BatchNormTraining", fused = "BatchNormTrainingRelu";
@@ -72,7 +72,7 @@ Parts batch_norm_backward(const graph::Op& op, const Operands& of) {
   const PartOperand x = of.in(0);
   PartOperand dy = of.in(1);
   Parts parts;
-  if (op.attributes.activation != graph::Activation::kNone) {
+  if (graph::fused_activation(op.attributes) != graph::Activation::kNone) {
     parts.push_back({{"ReluBackprop"}, {x, dy}, {inside(dy.shape)}});
     dy = inside(dy.shape);
   }
@@ -82,7 +82,8 @@ Parts batch_norm_backward(const graph::Op& op, const Operands& of) {
 }
 
 Parts add(const graph::Op& op, const Operands& of) {
-  if (op.attributes.activation == graph::Activation::kNone) return {{{"Add"}, {of.in(0), of.in(1)}, {of.out(0)}}};
+  if (graph::fused_activation(op.attributes) == graph::Activation::kNone)
+    return {{{"Add"}, {of.in(0), of.in(1)}, {of.out(0)}}};
   const PartOperand sum = inside(of.out(0).shape);
   return {{{"Add"}, {of.in(0), of.in(1)}, {sum}}, {{"Relu"}, {sum}, {of.out(0)}}};
 }

@@ -33,7 +33,8 @@ class KernelParts : public ::testing::Test {
   const graph::Op& first(graph::OpKind kind, graph::Activation activation = graph::Activation::kNone,
                          std::size_t inputs = 0) const {
     return *std::ranges::find_if(graph_.ops(), [&](const graph::Op& op) {
-      return op.kind == kind && op.attributes.activation == activation && (inputs == 0 || op.inputs.size() == inputs);
+      return op.kind == kind && graph::fused_activation(op.attributes) == activation &&
+             (inputs == 0 || op.inputs.size() == inputs);
     });
   }
 

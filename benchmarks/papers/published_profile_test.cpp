@@ -18,7 +18,7 @@ class PublishedProfileTest : public ::testing::Test {
   void op(graph::OpKind kind, std::vector<graph::TensorId> inputs, std::vector<graph::TensorId> outputs,
           graph::Activation activation = graph::Activation::kNone) {
     graph::Op made{.name = "op", .kind = kind, .inputs = std::move(inputs), .outputs = std::move(outputs)};
-    made.attributes.activation = activation;
+    graph::fuse_activation(made.attributes, activation);
     graph.add_op(std::move(made));
   }
   PublishedProfile profile() const { return published_profile(graph, machine, table); }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -66,15 +67,15 @@ json tensors_json(const graph::Graph& graph) {
 
 json ops_json(const graph::Graph& graph, const profile::Profile& profile) {
   json columns;
-  Numbering<std::pair<graph::Attributes, std::string>> works;
+  Numbering<std::tuple<graph::Attributes, graph::Slice, std::string>> works;
   for (graph::OpIndex index = 0; index < graph.op_count(); ++index) {
     const graph::Op& op = graph.op(index);
     columns["name"].push_back(op.name);
     columns["kind"].push_back(to_string(op.kind));
     columns["phase"].push_back(to_string(op.phase));
     columns["layer"].push_back(op.layer);
-    columns["does"].push_back(works({op.attributes, op.views}));
-    columns["accumulates"].push_back(op.attributes.accumulate);
+    columns["does"].push_back(works({op.attributes, op.slice, op.views}));
+    columns["accumulates"].push_back(op.slice.accumulate);
     columns["inputs"].push_back(op.inputs);
     columns["outputs"].push_back(op.outputs);
     columns["microseconds"].push_back(std::round(profile.op_seconds[index] * kTenths) / 10);
@@ -178,15 +179,14 @@ Status read_ops(const JsonReader& columns, KeptProblem& problem) {
     if (!(ops.microseconds[i] >= 0) || std::isinf(ops.microseconds[i])) {
       return columns.error("microseconds", "expected times from 0");
     }
-    graph::Attributes attributes{.accumulate = ops.accumulates[i]};
-    attributes.stream = static_cast<std::uint64_t>(ops.does[i]);
     graph.add_op({.name = std::move(ops.names[i]),
                   .kind = ops.kinds[i],
-                  .attributes = std::move(attributes),
+                  .slice = {.accumulate = ops.accumulates[i]},
                   .inputs = std::move(ops.inputs[i]),
                   .outputs = std::move(ops.outputs[i]),
                   .layer = ops.layers[i],
-                  .phase = ops.phases[i]});
+                  .phase = ops.phases[i],
+                  .views = fmt::format("does {}", ops.does[i])});
     problem.profile.op_seconds.push_back(ops.microseconds[i] / 1e6);
   }
   return {};

@@ -29,7 +29,7 @@ std::int64_t batch_size(const graph::Graph& graph) {
 
 std::int64_t batches_a_step(const graph::Graph& graph) {
   const auto op = std::ranges::find(graph.ops(), graph::OpKind::kInput, &graph::Op::kind);
-  return op == graph.ops().end() ? 1 : std::max<std::int64_t>(1, op->attributes.out_end);
+  return op == graph.ops().end() ? 1 : std::max<std::int64_t>(1, op->as<graph::InputAttributes>().batches);
 }
 
 std::string_view content_name(graph::Content content) {

@@ -40,7 +40,7 @@ AccessPattern access_pattern(const Graph& graph, const Op& op, TensorId operand)
       break;
     case OpKind::kEmbeddingBackward:
       // A gradient that is not added to begins as zeros everywhere.
-      if (operand == op.outputs.front()) return rows_of_table(graph, op, tensor, op.attributes.accumulate);
+      if (operand == op.outputs.front()) return rows_of_table(graph, op, tensor, op.slice.accumulate);
       break;
     case OpKind::kSlice:
     case OpKind::kSliceBatch:

@@ -44,7 +44,7 @@ TEST(AccessPattern, LookingUpTouchesRowsInNoOrder) {
   op.inputs = {0, 2};
   op.outputs = {1};
   EXPECT_EQ(access_pattern(graph, op, 1), (AccessPattern{.touched = 1000 * 16 * 4, .scattered = 10}));
-  op.attributes.accumulate = true;
+  op.slice.accumulate = true;
   EXPECT_EQ(access_pattern(graph, op, 1), (AccessPattern{.touched = 10 * 16 * 4, .scattered = 10}));
 }
 

@@ -53,9 +53,9 @@ TEST(GraphFingerprint, IsEqualForEqualGraphsAndBlindToNames) {
 TEST(GraphFingerprint, ChangesWithEverythingAPlanDependsOn) {
   const std::vector<std::function<void(Graph&)>> changes = {
       [](Graph& g) { g.op(1).kind = OpKind::kReorder; },
-      [](Graph& g) { g.op(1).attributes.window.stride_h = 2; },
-      [](Graph& g) { g.op(2).attributes.epsilon = 1; },
-      [](Graph& g) { g.op(1).attributes.activation = Activation::kRelu; },
+      [](Graph& g) { g.op(1).as<ConvolutionAttributes>().window.stride_h = 2; },
+      [](Graph& g) { g.op(2).as<NormAttributes>().epsilon = 1; },
+      [](Graph& g) { fuse_activation(g.op(1).attributes, Activation::kRelu); },
       [](Graph& g) { g.op(1).layer = 0; },
       [](Graph& g) { g.op(1).phase = Phase::kBackward; },
       [](Graph& g) {

@@ -31,12 +31,13 @@ constexpr bool is_loss_scale(float scale) {
 
 // Behind a step whose update was left out, or not. `of_updates`: the scale that its gradients were made with, which with
 // delays is that of the step before: where it has been halved since, it is not halved twice for one overflow.
-inline LossScale next_loss_scale(const Attributes& attributes, LossScale now, float of_updates, bool leaves_out) {
+inline LossScale next_loss_scale(const LossScaleAttributes& attributes, LossScale now, float of_updates,
+                                 bool leaves_out) {
   if (leaves_out) {
-    return {std::min(now.scale, std::max(of_updates * attributes.beta, kLeastLossScale)), 0, now.left_out + 1};
+    return {std::min(now.scale, std::max(of_updates * attributes.backoff, kLeastLossScale)), 0, now.left_out + 1};
   }
-  const bool grows = static_cast<std::int64_t>(now.kept) + 1 >= attributes.size;
-  return {grows ? std::min(now.scale * attributes.alpha, kMostLossScale) : now.scale, grows ? 0 : now.kept + 1,
+  const bool grows = static_cast<std::int64_t>(now.kept) + 1 >= attributes.steps;
+  return {grows ? std::min(now.scale * attributes.growth, kMostLossScale) : now.scale, grows ? 0 : now.kept + 1,
           now.left_out};
 }
 

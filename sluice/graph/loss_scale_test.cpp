@@ -8,7 +8,7 @@ namespace sluice::graph {
 namespace {
 
 TEST(NextLossScale, HalvesDownToOneAndDoublesAfterEnoughSteps) {
-  const Attributes rules{.alpha = 2, .beta = 0.5F, .size = 3};
+  const LossScaleAttributes rules{.growth = 2, .backoff = 0.5F, .steps = 3};
   LossScale now{4, 1, 0};
   now = next_loss_scale(rules, now, now.scale, true);
   EXPECT_EQ(now.scale, 2);
@@ -28,7 +28,7 @@ TEST(NextLossScale, HalvesDownToOneAndDoublesAfterEnoughSteps) {
 
 // With delays two steps are made with a scale before its overflow is seen.
 TEST(NextLossScale, IsHalvedOnceForGradientsOfOneScale) {
-  const Attributes rules{.alpha = 2, .beta = 0.5F, .size = 3};
+  const LossScaleAttributes rules{.growth = 2, .backoff = 0.5F, .steps = 3};
   const LossScale once = next_loss_scale(rules, {8, 0, 0}, 8, true);
   EXPECT_EQ(once.scale, 4);
   const LossScale again = next_loss_scale(rules, once, 8, true);

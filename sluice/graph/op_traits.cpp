@@ -21,8 +21,8 @@ constexpr std::array kLogits = {InPlace{.input = 0, .output = 1}};  // logits by
 
 constexpr bool kGpu = true, kNoGpu = false;
 
-#define SLUICE_TRAITS(kind, name, inputs, outputs, in_place, samples, features, precision, repeat, again, made, \
-                      shapes, claim, gradient, gpu)                                                             \
+#define SLUICE_TRAITS(kind, name, inputs, outputs, attributes, in_place, samples, features, precision, repeat, again, \
+                      made, shapes, claim, gradient, gpu)                                                             \
   {kind, name, inputs, outputs, in_place, samples, features, precision, repeat, again, Made::made, gpu},
 constexpr std::array kTable = std::to_array<OpTraits>({SLUICE_OPS(SLUICE_TRAITS)});
 #undef SLUICE_TRAITS
@@ -61,6 +61,13 @@ const OpTraits& traits(OpKind kind) { return kTable.at(index_of(kind)); }
 
 std::string_view to_string(OpKind kind) { return traits(kind).name; }
 
+const Attributes& default_attributes(OpKind kind) {
+#define SLUICE_DEFAULTS(...) SLUICE_OP_ATTRIBUTES(__VA_ARGS__){},
+  static const std::array<Attributes, kOpKinds> kDefaults{SLUICE_OPS(SLUICE_DEFAULTS)};
+#undef SLUICE_DEFAULTS
+  return kDefaults.at(index_of(kind));
+}
+
 bool is_loss(OpKind kind) {
   const Made made = traits(kind).made;
   return made == Made::kLoss || made == Made::kLossAndProbabilities;
@@ -98,7 +105,8 @@ bool independent(const Op& a, const Op& b) {
 }
 
 bool is_collective(const Op& op) {
-  return op.kind == kReduceScatter || op.kind == kAllGather || (op.kind == kClipFactor && op.attributes.size > 1);
+  return op.kind == kReduceScatter || op.kind == kAllGather ||
+         (op.kind == kClipFactor && op.as<ClipAttributes>().ranks > 1);
 }
 
 bool is_update(OpKind kind) { return traits(kind).repeat == kUpdate; }
@@ -120,7 +128,7 @@ std::size_t moments_of(OpKind kind) {
 }
 
 bool is_clipped(const Op& update) {
-  return update.inputs.size() > 2 + moments_of(update.kind) + (update.attributes.delayed ? 1U : 0U);
+  return update.inputs.size() > 2 + moments_of(update.kind) + (update.as<UpdateAttributes>().delayed ? 1U : 0U);
 }
 
 bool has_master(const Op& update) { return update.outputs.size() > 1 + moments_of(update.kind); }

@@ -15,11 +15,11 @@
 //
 //   samples     n  samples along its first dimension
 //               w  weights, or a gradient of weights: no samples; what slices add to it is summed
-//               a  samples, unless the op works along their dimension (Attributes::axis)
+//               a  samples, unless the op works along their dimension (axis_of)
 //               s  statistics of the samples, in a shape that does not tell how many they were
 //   features    c  cut: the op sees the slice's part
 //               r  read whole by every slice
-//               w  written by every slice, each its part (op.hpp, Attributes::partial)
+//               w  written by every slice, each its part (attributes.hpp, Slice::partial)
 //   precision   h  bf16, or fp16
 //               f  fp32
 //               p  as h; fp32 where it is logits or a parameter's gradient

@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <stdexcept>
 #include <string>
+
+#include "sluice/graph/graph.hpp"
 
 namespace sluice::graph {
 namespace {
@@ -74,6 +77,24 @@ TEST(OpTraits, LetAnOpRunAgainOnlyWhileItsOperandsAreThere) {
   EXPECT_TRUE(repeatable(op_of(OpKind::kDropout, {0}, {1})));
   EXPECT_FALSE(repeatable(op_of(OpKind::kAdd, {0, 1}, {1}))) << "merged in place";
   EXPECT_FALSE(repeatable(op_of(OpKind::kDenseBackwardWeights, {0, 1, 2}, {2}))) << "adds to its output";
+}
+
+TEST(OpTraits, GiveAnOpWithoutAttributesItsFamilys) {
+  Graph graph;
+  graph.add_op(op_of(OpKind::kConcat, {}, {}));
+  EXPECT_EQ(graph.op(0).as<ConcatAttributes>(), ConcatAttributes{});
+  EXPECT_THROW(graph.op(0).as<PartAttributes>(), std::logic_error);
+  EXPECT_EQ(default_attributes(OpKind::kRelu), Attributes(NoAttributes{}));
+}
+
+TEST(OpTraits, KnowWhatOpsOfSomeFamiliesHaveInCommon) {
+  Attributes pool = PoolAttributes{}, slice = PartAttributes{.axis = 2};
+  fuse_activation(pool, Activation::kRelu);
+  EXPECT_EQ(fused_activation(pool), Activation::kRelu);
+  EXPECT_EQ(fused_activation(slice), Activation::kNone);
+  EXPECT_THROW(fuse_activation(slice, Activation::kRelu), std::logic_error);
+  EXPECT_EQ(axis_of(slice), 2);
+  EXPECT_EQ(axis_of(pool), 0);
 }
 
 TEST(OpTraits, LetNoOpRunAgainThatMovesStateOrBringsData) {

@@ -13,7 +13,7 @@ bool fits(char letter, const Tensor& tensor, const Attributes& attributes, std::
     case 'n':
       return has_samples(tensor, batch);
     case 'a':
-      return attributes.axis > 0 && has_samples(tensor, batch);
+      return axis_of(attributes) > 0 && has_samples(tensor, batch);
     case 'w':
       return is_of_parameter(tensor.role);
     default:  // statistics

@@ -43,11 +43,11 @@ double multiply_adds(const Graph& graph, const Op& op) {
     case OpKind::kDenseBackwardWeights:
       return row_products(in(1), out(0));
     case OpKind::kMatMul:
-      return matrix_products(in(0), op.attributes.perm_a, out(0));
+      return matrix_products(in(0), op.as<ProductAttributes>().perm_a, out(0));
     case OpKind::kLstmCell:
-      return op.attributes.state ? row_products(in(0), in(3)) : 0;
+      return op.as<RecurrentAttributes>().state ? row_products(in(0), in(3)) : 0;
     case OpKind::kLstmCellBackward:
-      return op.attributes.state ? row_products(out(0), in(4)) : 0;
+      return op.as<RecurrentAttributes>().state ? row_products(out(0), in(4)) : 0;
     default:
       return 0;
   }

@@ -48,7 +48,8 @@ class Numbering {
     for (const OpIndex maker : makers) {
       const Op first = repeated_form(graph_.op(maker));
       // A whole batch norm makes more than its apply part, so only that part repeats.
-      const bool same = op.kind == form.kind && first.attributes == op.attributes && first.views == op.views;
+      const bool same = op.kind == form.kind && first.attributes == op.attributes && first.slice == op.slice &&
+                        first.views == op.views;
       if (same && run_alike(op, first) && takes_over(index, maker, first)) return maker;
     }
     makers.push_back(index);

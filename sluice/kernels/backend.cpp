@@ -4,11 +4,11 @@
 
 namespace sluice::kernels {
 
-double learning_rate_of(const graph::Attributes& update, const StepContext& context) {
+double learning_rate_of(const graph::UpdateAttributes& update, const StepContext& context) {
   return update.rate == 0 ? context.learning_rate : double{update.rate} * context.learning_rate;
 }
 
-std::uint64_t stream_of_dropout(const graph::Attributes& dropout, const StepContext& context) {
+std::uint64_t stream_of_dropout(const graph::DropoutAttributes& dropout, const StepContext& context) {
   const int rank = context.ranks == nullptr ? 0 : context.ranks->rank();
   return dropout.stream + static_cast<std::uint64_t>(rank) * kStreamsApart;
 }

@@ -25,8 +25,8 @@ class InputSource {
 };
 
 // Which of all batches an input op gives in a step: steps take one, or as many as the op says (op.hpp).
-constexpr std::int64_t batch_of(const graph::Attributes& input, std::int64_t step) {
-  return input.out_end == 0 ? step : step * input.out_end + input.out_begin;
+constexpr std::int64_t batch_of(const graph::InputAttributes& input, std::int64_t step) {
+  return input.batches == 0 ? step : step * input.batches + input.batch;
 }
 
 struct StepContext {
@@ -38,10 +38,10 @@ struct StepContext {
 };
 
 // Of an update.
-double learning_rate_of(const graph::Attributes& update, const StepContext& context);
+double learning_rate_of(const graph::UpdateAttributes& update, const StepContext& context);
 
 // The random numbers of a dropout: a rank's batch follows that of the rank before.
-std::uint64_t stream_of_dropout(const graph::Attributes& dropout, const StepContext& context);
+std::uint64_t stream_of_dropout(const graph::DropoutAttributes& dropout, const StepContext& context);
 
 // An executable graph with its kernels. Thread safety: one caller at a time for each processor that ops run on.
 class CompiledGraph {

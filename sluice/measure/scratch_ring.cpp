@@ -99,11 +99,13 @@ std::vector<void*> ScratchRing::place_anew(const graph::Op& op) {
 
 // Or one would find that there are no gradients yet, or that they are not finite, and do nothing.
 void ScratchRing::let_updates_run(const graph::Op& op, std::span<void* const> operands) {
-  if (op.attributes.delayed) *static_cast<float*>(operands[op.inputs.size() - 1]) = 1;
-  if (!graph::is_update(op.kind) || !graph::is_clipped(op)) return;
+  if (!graph::is_update(op.kind)) return;
+  const auto& update = op.as<graph::UpdateAttributes>();
+  if (update.delayed) *static_cast<float*>(operands[op.inputs.size() - 1]) = 1;
+  if (!graph::is_clipped(op)) return;
   auto* const factor = static_cast<float*>(operands[2 + graph::moments_of(op.kind)]);
   factor[0] = 1;
-  if (op.attributes.scaled) factor[1] = 0;
+  if (update.scaled) factor[1] = 0;
 }
 
 void ScratchRing::place_tensor(graph::TensorId id) {

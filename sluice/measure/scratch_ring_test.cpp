@@ -52,7 +52,7 @@ TEST(ScratchRing, UpdatesFindAFactorAndGradients) {
   };
   graph::Op op;
   op.kind = graph::OpKind::kSgdUpdate;
-  op.attributes.scaled = op.attributes.delayed = true;
+  op.attributes = graph::UpdateAttributes{.delayed = true, .scaled = true};
   const graph::TensorId w = add(3000), momentum = add(3000);
   op.inputs = {w, add(3000), momentum, add(2), add(1)};
   op.outputs = {w, momentum};

@@ -77,11 +77,11 @@ class Discriminator {
   }
 
   graph::TensorId convolve(graph::TensorId x, const Layer& layer, const graph::Conv2dOptions& options) {
-    graph::Attributes window;
+    graph::ConvolutionAttributes window;
     window.window = graph::square_window(options.kernel, options.stride, options.padding);
     x = builder_.add(graph::OpKind::kConv2d, window, {x, layer.weight});
     if (layer.scale_shift < 0) return x;
-    graph::Attributes norm;
+    graph::NormAttributes norm;
     norm.epsilon = 1e-5F;
     norm.momentum = 0.1F;
     return builder_.add(graph::OpKind::kBatchNorm, norm, {x, layer.scale_shift, layer.running});

@@ -14,7 +14,7 @@ constexpr std::int64_t kGooglenetWidth = 64;
 // 3x3, stride 2; also where only part of the window is on the map.
 graph::TensorId shrink(graph::GraphBuilder& builder, const std::string& layer, graph::TensorId x) {
   builder.begin_layer(layer);
-  graph::Attributes attributes;
+  graph::PoolAttributes attributes;
   attributes.window = graph::square_window(3, 2);
   if (!builder.failed()) {
     attributes.window.pad_bottom = builder.shape(x)[2] % 2 == 0 ? 1 : 0;

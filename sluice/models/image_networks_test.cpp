@@ -64,7 +64,7 @@ TEST(Resnet50, FusesReluIntoNormsAndResidualAdds) {
   EXPECT_EQ(count(graph, graph::OpKind::kRelu), 0);
   const auto fused = [&](graph::OpKind kind) {
     return std::ranges::count_if(graph.ops(), [&](const graph::Op& op) {
-      return op.kind == kind && op.attributes.activation == graph::Activation::kRelu;
+      return op.kind == kind && graph::fused_activation(op.attributes) == graph::Activation::kRelu;
     });
   };
   EXPECT_EQ(fused(graph::OpKind::kAdd), 16);
@@ -76,10 +76,10 @@ TEST(ResnetV2, NormalisesBeforeConvolutionsAndLeavesTheSumAlone) {
   const graph::Graph graph = build("resnet50_v2", {.batch = 2, .image_size = 32, .classes = 10});
   for (const graph::Op& op : graph.ops()) {
     if (op.kind == graph::OpKind::kAdd) {
-      EXPECT_EQ(op.attributes.activation, graph::Activation::kNone);
+      EXPECT_EQ(graph::fused_activation(op.attributes), graph::Activation::kNone);
     }
     if (op.kind == graph::OpKind::kBatchNorm) {
-      EXPECT_EQ(op.attributes.activation, graph::Activation::kRelu);
+      EXPECT_EQ(graph::fused_activation(op.attributes), graph::Activation::kRelu);
     }
   }
   EXPECT_EQ(count(graph, graph::OpKind::kBatchNorm), 16 * 3 + 1);

@@ -58,8 +58,8 @@ TEST(Bert, KeepsScoreMatricesAsTensors) {
             (std::vector{graph::Content::kMaskedTokens, graph::Content::kSegments, graph::Content::kHiddenTokens}));
   for (const graph::Op& op : graph.ops()) {
     if (op.kind != graph::OpKind::kSoftmax) continue;
-    EXPECT_FALSE(op.attributes.causal);
-    EXPECT_FLOAT_EQ(op.attributes.alpha, 0.125F);
+    EXPECT_FALSE(op.as<graph::SoftmaxAttributes>().causal);
+    EXPECT_FLOAT_EQ(op.as<graph::SoftmaxAttributes>().factor, 0.125F);
   }
 }
 
@@ -82,10 +82,10 @@ TEST(Gpt2, SeesOnlyEarlierTokens) {
   EXPECT_EQ(results_of(graph, graph::OpKind::kSoftmax), std::vector<graph::Shape>(12, graph::Shape{2, 12, 64, 64}));
   for (const graph::Op& op : graph.ops()) {
     if (op.kind == graph::OpKind::kSoftmax) {
-      EXPECT_TRUE(op.attributes.causal);
+      EXPECT_TRUE(op.as<graph::SoftmaxAttributes>().causal);
     }
     if (op.kind == graph::OpKind::kUnary) {
-      EXPECT_EQ(op.attributes.unary, graph::UnaryFunction::kGeluTanh);
+      EXPECT_EQ(op.as<graph::UnaryAttributes>().function, graph::UnaryFunction::kGeluTanh);
     }
   }
   EXPECT_EQ(contents(graph), (std::vector{graph::Content::kTokens, graph::Content::kNextTokens}));
@@ -154,7 +154,7 @@ TEST(Dcgan, HasThreeLosses) {
   const graph::Graph graph = build_or_die("dcgan");
   std::vector<float> targets;
   for (const graph::Op& op : graph.ops()) {
-    if (op.kind == graph::OpKind::kSigmoidCrossEntropy) targets.push_back(op.attributes.alpha);
+    if (op.kind == graph::OpKind::kSigmoidCrossEntropy) targets.push_back(op.as<graph::TargetAttributes>().target);
   }
   EXPECT_EQ(targets, (std::vector<float>{1, 0, 1}));
   EXPECT_EQ(contents(graph), (std::vector{graph::Content::kImages, graph::Content::kNoise}));

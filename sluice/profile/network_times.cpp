@@ -19,7 +19,8 @@ Bytes bytes_to_ranks(const graph::Graph& graph, const graph::Op& op) {
   if (op.kind != graph::OpKind::kReduceScatter && op.kind != graph::OpKind::kAllGather) return 0;
   const graph::Tensor& whole = graph.tensor(op.kind == graph::OpKind::kReduceScatter ? op.inputs[0] : op.outputs[0]);
   const Bytes bytes = graph::element_count(whole.shape) * size_of(whole.dtype);
-  return bytes * (op.attributes.size - 1) / op.attributes.size;
+  const std::int64_t ranks = op.as<graph::RanksAttributes>().ranks;
+  return bytes * (ranks - 1) / ranks;
 }
 
 Bytes bytes_to_ranks(const graph::Graph& graph) {

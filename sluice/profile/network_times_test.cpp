@@ -15,8 +15,7 @@ graph::Graph step_of_four() {
       graph.add_tensor({.name = "part", .shape = {250}, .dtype = graph::DType::kBF16, .role = graph::Role::kGradient});
   const graph::TensorId own = graph.add_tensor({.name = "own", .shape = {250}, .role = graph::Role::kGradient});
   const graph::TensorId w = graph.add_tensor({.name = "w", .shape = {1000}, .role = graph::Role::kParameter});
-  graph::Attributes four;
-  four.size = 4;
+  const graph::RanksAttributes four{.ranks = 4};
   graph.add_op({.name = "scatter",
                 .kind = graph::OpKind::kReduceScatter,
                 .attributes = four,

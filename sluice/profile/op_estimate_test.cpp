@@ -61,7 +61,7 @@ TEST_F(OpEstimateTest, OfAViewOnlyBytesCount) {
   op.kind = graph::OpKind::kMatMul;
   op.inputs = {add_matrix(graph_, 10, 20), add_matrix(graph_, 10, 20)};
   op.outputs = {add_matrix(graph_, 10, 10)};
-  op.attributes.perm_a = {0, 2, 1, 3};
+  op.attributes = graph::ProductAttributes{.perm_a = {0, 2, 1, 3}};
   op.views = "0:[10, 2, 5, 2]";
   const OpWork work = work_of(graph_, op);
   EXPECT_EQ(work.flops, 0);

@@ -89,7 +89,9 @@ Status MixingGraph::run(graph::OpIndex op, std::span<void* const> operands, cons
   const graph::Op& instruction = graph_.op(op);
   // Equal ops mix equally, as kernels do: one that makes again what another has made may be left out.
   const auto kind = static_cast<std::uint64_t>(graph::repeated_form(instruction).kind);
-  std::uint64_t hash = random_bits(static_cast<std::uint64_t>(context.step), kind, instruction.attributes.stream);
+  const auto* const dropout = std::get_if<graph::DropoutAttributes>(&instruction.attributes);
+  const std::uint64_t stream = dropout == nullptr ? 0 : dropout->stream;
+  std::uint64_t hash = random_bits(static_cast<std::uint64_t>(context.step), kind, stream);
   if (instruction.kind == graph::OpKind::kBatchNorm) {
     run_norm(instruction, operands, hash);
   } else {

@@ -183,8 +183,10 @@ class Judge {
 
   graph::TensorId operator()(graph::TensorId x, const std::string& layer) {
     builder_.begin_layer(layer);
-    x = builder_.add(graph::OpKind::kConv2d, {.window = graph::square_window(4, 2, 1)}, {x, conv_});
-    x = builder_.add(graph::OpKind::kBatchNorm, {.epsilon = 1e-5F, .momentum = 0.1F}, {x, norm_, running_});
+    x = builder_.add(graph::OpKind::kConv2d, graph::ConvolutionAttributes{.window = graph::square_window(4, 2, 1)},
+                     {x, conv_});
+    x = builder_.add(graph::OpKind::kBatchNorm, graph::NormAttributes{.epsilon = 1e-5F, .momentum = 0.1F},
+                     {x, norm_, running_});
     return builder_.dense_with(builder_.unary(x, graph::UnaryFunction::kLeakyRelu, 0.2F), dense_);
   }
 

@@ -129,7 +129,7 @@ TEST(Forms, IdsAreDividedAsIntegersInTraining) {
   const auto model = maker.import();
   ASSERT_TRUE(model.ok()) << model.error().message;
   const auto rounds = [](const graph::Op& op) {
-    return op.kind == graph::OpKind::kUnary && op.attributes.unary == graph::UnaryFunction::kFloor;
+    return op.kind == graph::OpKind::kUnary && op.as<graph::UnaryAttributes>().function == graph::UnaryFunction::kFloor;
   };
   EXPECT_TRUE(std::ranges::any_of(model->forward.ops(), rounds));
 }

@@ -39,8 +39,8 @@ TEST(OnnxImport, ReadsAnImageClassifier) {
       kinds(model->forward),
       ElementsAre(graph::OpKind::kInput, graph::OpKind::kConv2d, graph::OpKind::kBatchNorm, graph::OpKind::kAvgPool,
                   graph::OpKind::kReshape, graph::OpKind::kDense, graph::OpKind::kSoftmaxCrossEntropy));
-  EXPECT_EQ(model->forward.op(2).attributes.activation, graph::Activation::kRelu);
-  EXPECT_FLOAT_EQ(model->forward.op(2).attributes.momentum, 0.1F);
+  EXPECT_EQ(graph::fused_activation(model->forward.op(2).attributes), graph::Activation::kRelu);
+  EXPECT_FLOAT_EQ(model->forward.op(2).as<graph::NormAttributes>().momentum, 0.1F);
   EXPECT_EQ(model->forward.tensor(model->forward.op(0).outputs[0]).shape, (graph::Shape{4, 3, 8, 8}));
   EXPECT_EQ(model->forward.tensor(model->forward.op(0).outputs[1]).bound, 10);
   EXPECT_EQ(find_tensor(model->forward, "conv.weight")->role, graph::Role::kParameter);
@@ -75,7 +75,7 @@ TEST(OnnxImport, TiesAnEmbeddingToTheLastLayerAndSeesTheCausalMask) {
               ElementsAre(graph::OpKind::kInput, graph::OpKind::kEmbedding, graph::OpKind::kDense,
                           graph::OpKind::kTranspose, graph::OpKind::kMatMul, graph::OpKind::kSoftmax,
                           graph::OpKind::kMatMul, graph::OpKind::kDense, graph::OpKind::kSoftmaxCrossEntropy));
-  EXPECT_TRUE(model->forward.op(5).attributes.causal);
+  EXPECT_TRUE(model->forward.op(5).as<graph::SoftmaxAttributes>().causal);
   EXPECT_EQ(model->forward.op(1).inputs[1], model->forward.op(7).inputs[1]);
   EXPECT_EQ(find_tensor(model->forward, "mask"), nullptr);
   const graph::Tensor& labels = model->forward.tensor(model->forward.op(0).outputs[1]);
@@ -207,10 +207,10 @@ TEST(OnnxImport, HonoursWhatOpsetsMean) {
       return graph::Op{};
     };
     const graph::Op clipped = find(graph::OpKind::kUnary);
-    EXPECT_EQ(clipped.attributes.unary, graph::UnaryFunction::kClip);
-    EXPECT_EQ(clipped.attributes.alpha, -1.0F);
-    EXPECT_EQ(clipped.attributes.beta, 2.0F);
-    EXPECT_EQ(find(graph::OpKind::kDropout).attributes.rate, 0.25F);
+    EXPECT_EQ(clipped.as<graph::UnaryAttributes>().function, graph::UnaryFunction::kClip);
+    EXPECT_EQ(clipped.as<graph::UnaryAttributes>().alpha, -1.0F);
+    EXPECT_EQ(clipped.as<graph::UnaryAttributes>().beta, 2.0F);
+    EXPECT_EQ(find(graph::OpKind::kDropout).as<graph::DropoutAttributes>().rate, 0.25F);
     const graph::Shape along = model->forward.tensor(find(graph::OpKind::kSoftmax).inputs[0]).shape;
     EXPECT_EQ(along, opset < 13 ? (graph::Shape{2, 144}) : (graph::Shape{2, 4, 6, 6})) << opset;
   }
@@ -230,7 +230,7 @@ TEST(OnnxImport, ReadsGeluHoweverItIsWritten) {
   const auto model = chain.finish(144);
   ASSERT_TRUE(model.ok()) << model.error().message;
   EXPECT_EQ(model->forward.op(1).kind, graph::OpKind::kUnary);
-  EXPECT_EQ(model->forward.op(1).attributes.unary, graph::UnaryFunction::kGelu);
+  EXPECT_EQ(model->forward.op(1).as<graph::UnaryAttributes>().function, graph::UnaryFunction::kGelu);
   EXPECT_EQ(model->forward.op(2).kind, graph::OpKind::kReshape);
 }
 
@@ -265,7 +265,7 @@ TEST(OnnxImport, RoundsPoolingUpAsAsked) {
   set(pool, "ceil_mode", std::int64_t{1});
   const auto model = chain.finish(36);
   ASSERT_TRUE(model.ok()) << model.error().message;
-  EXPECT_EQ(model->forward.op(1).attributes.window.pad_bottom, 1);
+  EXPECT_EQ(model->forward.op(1).as<graph::PoolAttributes>().window.pad_bottom, 1);
 }
 
 TEST(OnnxImport, LeavesPaddingToTheAveragePoolThatReadsIt) {
@@ -276,8 +276,8 @@ TEST(OnnxImport, LeavesPaddingToTheAveragePoolThatReadsIt) {
   const auto model = chain.finish(144);
   ASSERT_TRUE(model.ok()) << model.error().message;
   EXPECT_EQ(model->forward.op(1).kind, graph::OpKind::kAvgPool);
-  EXPECT_TRUE(model->forward.op(1).attributes.count_padding);
-  EXPECT_EQ(model->forward.op(1).attributes.window.pad_left, 1);
+  EXPECT_TRUE(model->forward.op(1).as<graph::PoolAttributes>().count_padding);
+  EXPECT_EQ(model->forward.op(1).as<graph::PoolAttributes>().window.pad_left, 1);
 }
 
 TEST(OnnxImport, ChoosesTheLossThatIsAskedFor) {

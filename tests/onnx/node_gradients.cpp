@@ -26,7 +26,7 @@ graph::Graph with_loss(const onnx::InferenceModel& model, graph::TensorId output
   const graph::TensorId logits = graph.add_tensor({.name = "logits", .shape = {1, count}});
   graph.add_op({.name = "logits#",
                 .kind = graph::OpKind::kReshape,
-                .attributes = {.shape = {1, count}},
+                .attributes = graph::ShapeAttributes{{1, count}},
                 .inputs = {output},
                 .outputs = {logits}});
   const graph::TensorId loss = graph.add_tensor({.name = "loss", .shape = {1}, .role = graph::Role::kOutput});

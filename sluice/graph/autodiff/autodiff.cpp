@@ -113,11 +113,13 @@ class TrainingStep {
     op.phase = Phase::kUpdate;
     const OptimizerRow& optimizer = optimizer_row(options_.optimizer);
     op.kind = optimizer.kind;
-    optimizer.fill(options_, op.attributes);
+    UpdateAttributes attributes;
+    optimizer.fill(options_, attributes);
     const auto own = options_.by_parameter.find(forward_.tensor(parameter).name);
     const bool has_own = own != options_.by_parameter.end();
-    op.attributes.weight_decay = has_own ? own->second.weight_decay : options_.weight_decay;
-    op.attributes.rate = has_own ? own->second.rate : 0;
+    attributes.weight_decay = has_own ? own->second.weight_decay : options_.weight_decay;
+    attributes.rate = has_own ? own->second.rate : 0;
+    op.attributes = attributes;
     op.inputs = {parameter, *gradient};
     op.outputs = {parameter};
     for (const TensorId state : optimizer_state(parameter)) {

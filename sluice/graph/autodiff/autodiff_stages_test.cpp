@@ -73,7 +73,7 @@ TEST(AutodiffStages, EachStageUpdatesItsOwnParametersBeforeTheNext) {
                        "dense", "sigmoid_cross_entropy", "sigmoid_cross_entropy_backward", "dense_backward_data",
                        "dense_backward_weights", "sgd_update"}));
   EXPECT_EQ(updates(graph), (std::vector<std::string>{"D.weight", "G.weight"}));
-  EXPECT_TRUE(graph.op(9).attributes.accumulate);
+  EXPECT_TRUE(graph.op(9).slice.accumulate);
   EXPECT_EQ(graph.op(9).inputs[2], graph.op(9).outputs[0]);
   EXPECT_EQ(graph.op(7).outputs, graph.op(9).outputs);
   EXPECT_EQ(graph.op(11).phase, Phase::kForward);
@@ -135,8 +135,8 @@ TEST(Autodiff, ATiedEmbeddingAddsToTheLastLayersGradient) {
   const Graph graph = checked(build_training_graph(std::move(builder.finish()).value(), {}));
   const Op& dense = *ops_of(graph, OpKind::kDenseBackwardWeights).front();
   const Op& embedding = *ops_of(graph, OpKind::kEmbeddingBackward).front();
-  EXPECT_FALSE(dense.attributes.accumulate);
-  EXPECT_TRUE(embedding.attributes.accumulate);
+  EXPECT_FALSE(dense.slice.accumulate);
+  EXPECT_TRUE(embedding.slice.accumulate);
   EXPECT_EQ(embedding.inputs, (std::vector<TensorId>{data[0], embedding.inputs[1], dense.outputs[0]}));
   EXPECT_EQ(embedding.outputs, dense.outputs);
   EXPECT_TRUE(ops_of(graph, OpKind::kAdd).empty());
@@ -154,7 +154,7 @@ TEST(Autodiff, AGradientThatOthersReadIsNotAddedToInPlace) {
   builder.sigmoid_cross_entropy(builder.matmul(x, builder.add(w, v)), 1);
   const Graph graph = checked(build_training_graph(std::move(builder.finish()).value(), {}));
   const Op& dense = *ops_of(graph, OpKind::kDenseBackwardWeights).front();
-  EXPECT_FALSE(dense.attributes.accumulate);
+  EXPECT_FALSE(dense.slice.accumulate);
   EXPECT_EQ(updates(graph), (std::vector<std::string>{"v", "w"}));
 }
 
@@ -168,9 +168,9 @@ TEST(Autodiff, AnUnrolledLstmMakesItsRecurrentGradientAtOnce) {
   const auto cells = ops_of(graph, OpKind::kLstmCellBackward);
   ASSERT_EQ(cells.size(), 3U);
   // The last step has no later one, the first no earlier one.
-  EXPECT_TRUE(cells[0]->attributes.state && !cells[0]->attributes.carry);
-  EXPECT_TRUE(cells[1]->attributes.state && cells[1]->attributes.carry);
-  EXPECT_TRUE(!cells[2]->attributes.state && cells[2]->attributes.carry);
+  EXPECT_TRUE(cells[0]->as<RecurrentAttributes>().state && !cells[0]->as<RecurrentAttributes>().carry);
+  EXPECT_TRUE(cells[1]->as<RecurrentAttributes>().state && cells[1]->as<RecurrentAttributes>().carry);
+  EXPECT_TRUE(!cells[2]->as<RecurrentAttributes>().state && cells[2]->as<RecurrentAttributes>().carry);
   EXPECT_EQ(cells[1]->inputs.size(), 6U);
   EXPECT_EQ(cells[1]->inputs[5], cells[0]->outputs[2]) << "dc comes from the later step";
 
@@ -201,10 +201,10 @@ TEST(Autodiff, AnLstmOfWhichOnlyTheLastCellIsUsed) {
   const Graph graph = checked(build_training_graph(std::move(builder.finish()).value(), {}));
   const auto cells = ops_of(graph, OpKind::kLstmCellBackward);
   ASSERT_EQ(cells.size(), 1U);
-  EXPECT_TRUE(cells[0]->attributes.carry);
+  EXPECT_TRUE(cells[0]->as<RecurrentAttributes>().carry);
   const auto zeros = ops_of(graph, OpKind::kUnary);
   ASSERT_EQ(zeros.size(), 1U);
-  EXPECT_EQ(zeros[0]->attributes.alpha, 0);
+  EXPECT_EQ(zeros[0]->as<UnaryAttributes>().alpha, 0);
   EXPECT_EQ(cells[0]->inputs[0], zeros[0]->outputs[0]);
 }
 

@@ -126,7 +126,7 @@ TEST(Autodiff, SumsTheGradientsOfATensorWithTwoConsumers) {
   ASSERT_EQ(sums.size(), 2U);
   for (const Op* sum : sums) {
     EXPECT_EQ(graph.tensor(sum->outputs[0]).role, Role::kActivationGradient);
-    EXPECT_EQ(sum->attributes.activation, Activation::kNone);
+    EXPECT_EQ(fused_activation(sum->attributes), Activation::kNone);
   }
 }
 
@@ -146,8 +146,8 @@ TEST(Autodiff, GivesTheOptionsToTheUpdates) {
   const Graph graph = build_training_graph(chain(), {.momentum = 0.5F, .weight_decay = 0.25F});
   for (const Op& op : graph.ops()) {
     if (op.kind != OpKind::kSgdUpdate) continue;
-    EXPECT_EQ(op.attributes.momentum, 0.5F);
-    EXPECT_EQ(op.attributes.weight_decay, 0.25F);
+    EXPECT_EQ(op.as<UpdateAttributes>().momentum, 0.5F);
+    EXPECT_EQ(op.as<UpdateAttributes>().weight_decay, 0.25F);
     EXPECT_EQ(op.outputs, (std::vector<TensorId>{op.inputs[0], op.inputs[2]}));
     EXPECT_EQ(graph.tensor(op.inputs[2]).role, Role::kOptimizerState);
     EXPECT_EQ(graph.tensor(op.inputs[2]).shape, graph.tensor(op.inputs[0]).shape);
@@ -182,7 +182,7 @@ TEST(Autodiff, ABatchNormsOwnBackwardOpGoesThroughItsActivation) {
   const auto op = std::find_if(graph.ops().begin(), graph.ops().end(),
                                [](const Op& candidate) { return candidate.kind == OpKind::kBatchNormBackward; });
   EXPECT_EQ(op->inputs.size(), 4U);
-  EXPECT_EQ(op->attributes.activation, Activation::kRelu);
+  EXPECT_EQ(fused_activation(op->attributes), Activation::kRelu);
 }
 
 TEST(Autodiff, AdamHasTwoMomentsAndItsOwnOptions) {
@@ -194,10 +194,10 @@ TEST(Autodiff, AdamHasTwoMomentsAndItsOwnOptions) {
     ASSERT_NE(op.kind, OpKind::kSgdUpdate);
     if (op.kind != OpKind::kAdamUpdate) continue;
     ++updates;
-    EXPECT_EQ(op.attributes.momentum, 0.8F);
-    EXPECT_EQ(op.attributes.beta2, 0.95F);
-    EXPECT_EQ(op.attributes.epsilon, 1e-6F);
-    EXPECT_TRUE(op.attributes.decoupled);
+    EXPECT_EQ(op.as<UpdateAttributes>().momentum, 0.8F);
+    EXPECT_EQ(op.as<UpdateAttributes>().beta2, 0.95F);
+    EXPECT_EQ(op.as<UpdateAttributes>().epsilon, 1e-6F);
+    EXPECT_TRUE(op.as<UpdateAttributes>().decoupled);
     EXPECT_EQ(op.outputs, (std::vector<TensorId>{op.inputs[0], op.inputs[2], op.inputs[3]}));
     const std::string parameter = graph.tensor(op.inputs[0]).name;
     EXPECT_EQ(graph.tensor(op.inputs[2]).name, parameter + ".moment1");
@@ -205,7 +205,7 @@ TEST(Autodiff, AdamHasTwoMomentsAndItsOwnOptions) {
   }
   EXPECT_EQ(updates, 6);
   const Graph adam = build_training_graph(chain(), {.optimizer = Optimizer::kAdam});
-  EXPECT_FALSE(adam.ops().back().attributes.decoupled);
+  EXPECT_FALSE(adam.ops().back().as<UpdateAttributes>().decoupled);
 }
 
 TEST(Autodiff, RefusesAGraphWithoutALossOrWithBackwardOps) {

@@ -11,21 +11,23 @@ namespace {
 // Whether slices sorted by their beginnings follow one another from 0 to `extent` along one axis.
 template <typename Slices>
 bool cover(const Slices& sorted, const Shape& shape) {
-  const std::int64_t axis = sorted.front().consumer.attributes.axis;
+  const std::int64_t axis = sorted.front().consumer.template as<PartAttributes>().axis;
   std::int64_t end = 0;
   for (const auto& slice : sorted) {
-    const Attributes& part = slice.consumer.attributes;
-    if (part.axis != axis || part.out_begin != end) return false;
-    end = part.out_end;
+    const auto& part = slice.consumer.template as<PartAttributes>();
+    if (part.axis != axis || part.begin != end) return false;
+    end = part.end;
   }
   return end == shape[static_cast<std::size_t>(axis)];
 }
 
 // Whether a change of its inputs changes its results smoothly anywhere.
 bool is_smooth(const Op& op) {
-  const bool to_power_of_0 = op.attributes.unary == UnaryFunction::kPower && op.attributes.alpha == 0;
-  if (op.kind == OpKind::kUnary) return !is_flat(op.attributes.unary) && !to_power_of_0;
-  if (op.kind == OpKind::kBinary) return !is_comparison(op.attributes.binary);
+  if (op.kind == OpKind::kUnary) {
+    const auto& [function, alpha, beta] = op.as<UnaryAttributes>();
+    return !is_flat(function) && !(function == UnaryFunction::kPower && alpha == 0);
+  }
+  if (op.kind == OpKind::kBinary) return !is_comparison(op.as<BinaryAttributes>().function);
   return op.kind != OpKind::kCast;
 }
 
@@ -109,11 +111,11 @@ void GradientTape::give_slice(const Op& consumer, TensorId to, TensorId gradient
 void GradientTape::join_slices(const Op& at, TensorId id) {
   std::vector<SliceGradient> slices = std::exchange(total(id).slices, {});
   std::stable_sort(slices.begin(), slices.end(), [](const SliceGradient& a, const SliceGradient& b) {
-    return a.consumer.attributes.out_begin < b.consumer.attributes.out_begin;
+    return a.consumer.as<PartAttributes>().begin < b.consumer.as<PartAttributes>().begin;
   });
   if (cover(slices, shape(id))) {
-    Attributes attributes;
-    attributes.axis = slices.front().consumer.attributes.axis;
+    ConcatAttributes attributes;
+    attributes.axis = slices.front().consumer.as<PartAttributes>().axis;
     std::vector<TensorId> parts;
     parts.reserve(slices.size());
     for (const SliceGradient& slice : slices) parts.push_back(slice.gradient);
@@ -121,7 +123,7 @@ void GradientTape::join_slices(const Op& at, TensorId id) {
     return;
   }
   for (const SliceGradient& slice : slices) {
-    Attributes attributes = slice.consumer.attributes;
+    auto attributes = slice.consumer.as<PartAttributes>();
     attributes.shape = shape(id);
     give(at, id, emit_one(at, OpKind::kPad, attributes, {slice.gradient}, shape(id)));
   }
@@ -153,18 +155,19 @@ void GradientTape::join_products(const Op& at, TensorId id) {
 }
 
 // Adds to the sums in place where nobody else holds them: no second buffer, no add op.
-bool GradientTape::accumulate(const Op& forward, OpKind kind, Attributes attributes, std::vector<TensorId> inputs,
-                              const std::vector<TensorId>& targets) {
+bool GradientTape::accumulate(const Op& forward, OpKind kind, const Attributes& attributes,
+                              std::vector<TensorId> inputs, const std::vector<TensorId>& targets) {
   const bool possible =
       std::all_of(targets.begin(), targets.end(), [&](TensorId id) { return total(id).sum && total(id).exclusive; });
   if (!possible) return false;
-  attributes.accumulate = true;
   std::vector<TensorId> sums;
   sums.reserve(targets.size());
   for (const TensorId id : targets) sums.push_back(*total(id).sum);
   inputs.insert(inputs.end(), sums.begin(), sums.end());
   emit(forward, kind, attributes, std::move(inputs), {});
-  graph_.op(graph_.op_count() - 1).outputs = std::move(sums);
+  Op& adding = graph_.op(graph_.op_count() - 1);
+  adding.slice.accumulate = true;
+  adding.outputs = std::move(sums);
   return true;
 }
 

@@ -52,7 +52,7 @@ class GradientTape {
 
   // Appends an op that adds to the gradients of `targets`, in place. It needs all of them to have a gradient already
   // that nobody else reads; otherwise it does nothing and returns false.
-  bool accumulate(const Op& forward, OpKind kind, Attributes attributes, std::vector<TensorId> inputs,
+  bool accumulate(const Op& forward, OpKind kind, const Attributes& attributes, std::vector<TensorId> inputs,
                   const std::vector<TensorId>& targets);
 
   std::string distinct(const std::string& name);

@@ -8,7 +8,7 @@ void differentiate_input(GradientTape& tape, const Op& op, OpKind kind, std::vec
   const TensorId x = op.inputs[0];
   if (!tape.needs(x)) return;
   Attributes attributes = op.attributes;
-  attributes.activation = Activation::kNone;  // differentiated by an op of its own
+  fuse_activation(attributes, Activation::kNone);  // differentiated by an op of its own
   tape.give(op, x, tape.emit_one(op, kind, attributes, std::move(inputs), tape.shape(x)));
 }
 
@@ -17,16 +17,14 @@ namespace {
 // Through a fused activation, by the op's output; a batch norm's own backward op does this itself.
 TensorId before_activation(GradientTape& tape, const Op& op, TensorId dy) {
   const bool inside = op.kind == OpKind::kBatchNorm && op.inputs.size() == 3;
-  if (op.attributes.activation == Activation::kNone || inside) return dy;
-  Attributes attributes;
+  const Activation activation = fused_activation(op.attributes);
+  if (activation == Activation::kNone || inside) return dy;
   const TensorId y = op.outputs[0];
-  if (op.attributes.activation == Activation::kRelu) {
-    return tape.emit_one(op, OpKind::kReluBackward, attributes, {y, dy}, tape.shape(y));
+  if (activation == Activation::kRelu) {
+    return tape.emit_one(op, OpKind::kReluBackward, {}, {y, dy}, tape.shape(y));
   }
-  attributes.unary = UnaryFunction::kClip;
-  attributes.alpha = 0;
-  attributes.beta = 6;
-  return tape.emit_one(op, OpKind::kUnaryBackward, attributes, {y, dy}, tape.shape(y));
+  const UnaryAttributes relu6{.function = UnaryFunction::kClip, .alpha = 0, .beta = 6};
+  return tape.emit_one(op, OpKind::kUnaryBackward, relu6, {y, dy}, tape.shape(y));
 }
 
 }  // namespace

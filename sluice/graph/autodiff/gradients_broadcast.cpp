@@ -9,7 +9,7 @@ namespace sluice::graph {
 namespace {
 
 TensorId mapped(GradientTape& tape, const Op& op, TensorId x, UnaryFunction function, float alpha, float beta = 0) {
-  const Attributes attributes{.unary = function, .alpha = alpha, .beta = beta};
+  const UnaryAttributes attributes{.function = function, .alpha = alpha, .beta = beta};
   return tape.emit_one(op, OpKind::kUnary, attributes, {x}, tape.shape(x));
 }
 
@@ -19,9 +19,7 @@ TensorId scaled(GradientTape& tape, const Op& op, TensorId x, float factor) {
 
 TensorId combined_to(GradientTape& tape, const Op& op, BinaryFunction function, TensorId a, TensorId b,
                      const Shape& shape) {
-  Attributes attributes;
-  attributes.binary = function;
-  return tape.emit_one(op, OpKind::kBinary, attributes, {a, b}, shape);
+  return tape.emit_one(op, OpKind::kBinary, BinaryAttributes{function}, {a, b}, shape);
 }
 
 TensorId combined(GradientTape& tape, const Op& op, BinaryFunction function, TensorId a, TensorId b) {
@@ -31,9 +29,7 @@ TensorId combined(GradientTape& tape, const Op& op, BinaryFunction function, Ten
 TensorId summed(GradientTape& tape, const Op& op, TensorId x, std::vector<std::int64_t> axes) {
   Shape shape = tape.shape(x);
   for (const std::int64_t axis : axes) shape[as_index(axis)] = 1;
-  Attributes attributes;
-  attributes.reduce = ReduceFunction::kSum;
-  attributes.axes = std::move(axes);
+  const ReduceAttributes attributes{.function = ReduceFunction::kSum, .axes = std::move(axes)};
   return tape.emit_one(op, OpKind::kReduce, attributes, {x}, shape);
 }
 
@@ -55,8 +51,7 @@ void give_broadcast(GradientTape& tape, const Op& op, TensorId to, TensorId grad
     made = true;
   }
   if (tape.shape(gradient) != tape.shape(to)) {
-    Attributes attributes;
-    attributes.shape = tape.shape(to);
+    const ShapeAttributes attributes{tape.shape(to)};
     return tape.give_view(op, to, tape.emit_one(op, OpKind::kReshape, attributes, {gradient}, attributes.shape));
   }
   made ? tape.give(op, to, gradient) : tape.share(op, to, gradient);
@@ -99,7 +94,7 @@ TensorId power_to_exponent(GradientTape& tape, const Op& op, TensorId dy) {
 
 void differentiate_first(GradientTape& tape, const Op& op, TensorId dy) {
   const auto [a, b] = std::pair(op.inputs[0], op.inputs[1]);
-  switch (op.attributes.binary) {
+  switch (op.as<BinaryAttributes>().function) {
     case BinaryFunction::kMultiply:
       return give_broadcast(tape, op, a, combined(tape, op, BinaryFunction::kMultiply, dy, b), true);
     case BinaryFunction::kDivide:
@@ -130,7 +125,7 @@ TensorId rest_to_divisor(GradientTape& tape, const Op& op, TensorId dy) {
 
 void differentiate_second(GradientTape& tape, const Op& op, TensorId dy) {
   const auto [a, b] = std::pair(op.inputs[0], op.inputs[1]);
-  switch (op.attributes.binary) {
+  switch (op.as<BinaryAttributes>().function) {
     case BinaryFunction::kSubtract:
       return give_broadcast(tape, op, b, scaled(tape, op, dy, -1), true);
     case BinaryFunction::kMultiply:
@@ -155,7 +150,7 @@ void differentiate_second(GradientTape& tape, const Op& op, TensorId dy) {
 TensorId maximum_shares(GradientTape& tape, const Op& op, TensorId dy) {
   const auto [x, y] = std::pair(op.inputs[0], op.outputs[0]);
   const TensorId largest = combined_to(tape, op, BinaryFunction::kEqual, x, y, tape.shape(x));
-  const TensorId count = summed(tape, op, largest, op.attributes.axes);
+  const TensorId count = summed(tape, op, largest, op.as<ReduceAttributes>().axes);
   const TensorId share = combined(tape, op, BinaryFunction::kDivide, dy, count);
   return combined_to(tape, op, BinaryFunction::kMultiply, largest, share, tape.shape(x));
 }
@@ -165,12 +160,13 @@ TensorId maximum_shares(GradientTape& tape, const Op& op, TensorId dy) {
 void differentiate_unary(GradientTape& tape, const Op& op, TensorId dy) {
   const TensorId x = op.inputs[0];
   if (!tape.needs(x)) return;
-  if (op.attributes.unary == UnaryFunction::kLinear) {
-    if (op.attributes.alpha == 1) return tape.share(op, x, dy);
-    return tape.give(op, x, scaled(tape, op, dy, op.attributes.alpha));
+  const auto& attributes = op.as<UnaryAttributes>();
+  if (attributes.function == UnaryFunction::kLinear) {
+    if (attributes.alpha == 1) return tape.share(op, x, dy);
+    return tape.give(op, x, scaled(tape, op, dy, attributes.alpha));
   }
-  const TensorId kept = backward_reads_output(op.attributes.unary) ? op.outputs[0] : x;
-  tape.give(op, x, tape.emit_one(op, OpKind::kUnaryBackward, op.attributes, {kept, dy}, tape.shape(x)));
+  const TensorId kept = backward_reads_output(attributes.function) ? op.outputs[0] : x;
+  tape.give(op, x, tape.emit_one(op, OpKind::kUnaryBackward, attributes, {kept, dy}, tape.shape(x)));
 }
 
 void differentiate_binary(GradientTape& tape, const Op& op, TensorId dy) {
@@ -192,11 +188,11 @@ void differentiate_reduce(GradientTape& tape, const Op& op, TensorId dy) {
   const Shape shape = tape.shape(x);
   const std::int64_t count = element_count(shape) / element_count(tape.shape(dy));
   if (count == 1) return tape.share(op, x, dy);
-  if (op.attributes.reduce == ReduceFunction::kMaximum) return tape.give(op, x, maximum_shares(tape, op, dy));
-  if (op.attributes.reduce == ReduceFunction::kMean) dy = scaled(tape, op, dy, 1 / static_cast<float>(count));
-  Attributes attributes;
-  attributes.shape = shape;
-  tape.give(op, x, tape.emit_one(op, OpKind::kBroadcast, attributes, {dy}, shape));
+  if (op.as<ReduceAttributes>().function == ReduceFunction::kMaximum)
+    return tape.give(op, x, maximum_shares(tape, op, dy));
+  if (op.as<ReduceAttributes>().function == ReduceFunction::kMean)
+    dy = scaled(tape, op, dy, 1 / static_cast<float>(count));
+  tape.give(op, x, tape.emit_one(op, OpKind::kBroadcast, ShapeAttributes{shape}, {dy}, shape));
 }
 
 void differentiate_broadcast(GradientTape& tape, const Op& op, TensorId dy) {

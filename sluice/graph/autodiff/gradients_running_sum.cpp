@@ -6,7 +6,8 @@ namespace sluice::graph {
 void differentiate_running_sum(GradientTape& tape, const Op& op, TensorId dy) {
   const TensorId x = op.inputs[0];
   if (!tape.needs(x)) return;
-  const Attributes attributes{.axis = op.attributes.axis, .causal = !op.attributes.causal};
+  const auto& [axis, forwards] = op.as<RunningSumAttributes>();
+  const RunningSumAttributes attributes{.axis = axis, .forwards = !forwards};
   tape.give(op, x, tape.emit_one(op, OpKind::kRunningSum, attributes, {dy}, tape.shape(x)));
 }
 

@@ -38,25 +38,22 @@ Permutation transposed(Permutation axes, std::size_t rank) {
 void differentiate_reshape(GradientTape& tape, const Op& op, TensorId dy) {
   const TensorId x = op.inputs[0];
   if (!tape.needs(x)) return;
-  Attributes attributes;
-  attributes.shape = tape.shape(x);
+  const ShapeAttributes attributes{tape.shape(x)};
   tape.give_view(op, x, tape.emit_one(op, OpKind::kReshape, attributes, {dy}, attributes.shape));
 }
 
 void differentiate_transpose(GradientTape& tape, const Op& op, TensorId dy) {
   const TensorId x = op.inputs[0];
   if (!tape.needs(x)) return;
-  Attributes attributes;
-  attributes.axes = inverse(op.attributes.axes);
+  const TransposeAttributes attributes{inverse(op.as<TransposeAttributes>().axes)};
   tape.give(op, x, tape.emit_one(op, OpKind::kTranspose, attributes, {dy}, tape.shape(x)));
 }
 
 void differentiate_concat(GradientTape& tape, const Op& op, TensorId dy) {
-  Attributes attributes;
-  attributes.axis = op.attributes.axis;
+  PartAttributes attributes{.axis = op.as<ConcatAttributes>().axis};
   for (const TensorId part : op.inputs) {
-    attributes.out_begin = attributes.out_end;
-    attributes.out_end += tape.shape(part)[as_index(attributes.axis)];
+    attributes.begin = attributes.end;
+    attributes.end += tape.shape(part)[as_index(attributes.axis)];
     if (!tape.needs(part)) continue;
     tape.give(op, part, tape.emit_one(op, OpKind::kSlice, attributes, {dy}, tape.shape(part)));
   }
@@ -65,7 +62,7 @@ void differentiate_concat(GradientTape& tape, const Op& op, TensorId dy) {
 void differentiate_pad(GradientTape& tape, const Op& op, TensorId dy) {
   const TensorId x = op.inputs[0];
   if (!tape.needs(x)) return;
-  Attributes attributes = op.attributes;
+  auto attributes = op.as<PartAttributes>();
   attributes.shape = {};
   tape.give(op, x, tape.emit_one(op, OpKind::kSlice, attributes, {dy}, tape.shape(x)));
 }
@@ -74,7 +71,8 @@ void differentiate_pad(GradientTape& tape, const Op& op, TensorId dy) {
 void differentiate_sparse_product(GradientTape& tape, const Op& op, TensorId dy) {
   const TensorId x = op.inputs[0];
   if (!tape.needs(x)) return;
-  const Attributes attributes{.axis = op.attributes.axis, .matrix = transposed(*op.attributes.matrix)};
+  const auto& [axis, matrix] = op.as<SparseAttributes>();
+  const SparseAttributes attributes{.axis = axis, .matrix = transposed(*matrix)};
   tape.give(op, x, tape.emit_one(op, OpKind::kSparseProduct, attributes, {dy}, tape.shape(x)));
 }
 
@@ -83,18 +81,18 @@ void differentiate_sparse_product(GradientTape& tape, const Op& op, TensorId dy)
 void differentiate_matmul(GradientTape& tape, const Op& op, TensorId dy) {
   const auto [a, b] = std::pair(op.inputs[0], op.inputs[1]);
   const std::size_t rank = tape.shape(a).size();
-  Attributes attributes;
-  attributes.alpha = op.attributes.alpha;
+  const auto& forward = op.as<ProductAttributes>();
+  ProductAttributes attributes{.factor = forward.factor};
   if (tape.needs(a)) {
-    attributes.perm_a = inverse(op.attributes.perm_y);
-    attributes.perm_b = transposed(op.attributes.perm_b, rank);
-    attributes.perm_y = inverse(op.attributes.perm_a);
+    attributes.perm_a = inverse(forward.perm_y);
+    attributes.perm_b = transposed(forward.perm_b, rank);
+    attributes.perm_y = inverse(forward.perm_a);
     tape.give(op, a, tape.emit_one(op, OpKind::kMatMul, attributes, {dy, b}, tape.shape(a)));
   }
   if (tape.needs(b)) {
-    attributes.perm_a = transposed(op.attributes.perm_a, rank);
-    attributes.perm_b = inverse(op.attributes.perm_y);
-    attributes.perm_y = inverse(op.attributes.perm_b);
+    attributes.perm_a = transposed(forward.perm_a, rank);
+    attributes.perm_b = inverse(forward.perm_y);
+    attributes.perm_y = inverse(forward.perm_b);
     tape.give(op, b, tape.emit_one(op, OpKind::kMatMul, attributes, {a, dy}, tape.shape(b)));
   }
 }

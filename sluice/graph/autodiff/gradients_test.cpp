@@ -61,9 +61,10 @@ class GradientsTest : public testing::Test {
   }
 
   // Of the only backward op of this kind.
-  Attributes attributes_of(OpKind kind) const {
+  template <typename Family>
+  Family attributes_of(OpKind kind) const {
     for (const Op& op : backward_ops()) {
-      if (op.kind == kind) return op.attributes;
+      if (op.kind == kind) return op.as<Family>();
     }
     return {};
   }
@@ -82,10 +83,10 @@ TEST_F(GradientsTest, Convolutions) {
                    "conv2d_backward_weights(f.conv_transpose2d, f.conv2d.unary_backward) -> f.weight_2.grad",
                    "conv_transpose2d_backward_data(f.conv_transpose2d.grad, f.weight) -> x.grad",
                    "conv_transpose2d_backward_weights(x, f.conv_transpose2d.grad) -> f.weight.grad, f.bias.grad"}));
-  EXPECT_EQ(attributes_of(OpKind::kUnaryBackward).unary, UnaryFunction::kClip);
-  EXPECT_EQ(attributes_of(OpKind::kUnaryBackward).beta, 6);
-  EXPECT_EQ(attributes_of(OpKind::kConv2dBackwardData).window, square_window(2, 2));
-  EXPECT_EQ(attributes_of(OpKind::kConv2dBackwardData).activation, Activation::kNone);
+  EXPECT_EQ(attributes_of<UnaryAttributes>(OpKind::kUnaryBackward).function, UnaryFunction::kClip);
+  EXPECT_EQ(attributes_of<UnaryAttributes>(OpKind::kUnaryBackward).beta, 6);
+  EXPECT_EQ(attributes_of<ConvolutionAttributes>(OpKind::kConv2dBackwardData).window, square_window(2, 2));
+  EXPECT_EQ(attributes_of<ConvolutionAttributes>(OpKind::kConv2dBackwardData).activation, Activation::kNone);
 }
 
 TEST_F(GradientsTest, Norms) {
@@ -98,7 +99,7 @@ TEST_F(GradientsTest, Norms) {
                    "batch_norm_backward(f.local_response_norm, f.batch_norm.grad, f.bn.scale_shift, "
                    "f.batch_norm.stats) -> f.local_response_norm.grad, f.bn.scale_shift.grad",
                    "local_response_norm_backward(x, f.local_response_norm.grad) -> x.grad"}));
-  EXPECT_EQ(attributes_of(OpKind::kBatchNormBackward).activation, Activation::kRelu);
+  EXPECT_EQ(attributes_of<NormAttributes>(OpKind::kBatchNormBackward).activation, Activation::kRelu);
 }
 
 TEST_F(GradientsTest, AResidualInsideABatchNormHasTheGradientBeforeTheActivation) {
@@ -106,12 +107,12 @@ TEST_F(GradientsTest, AResidualInsideABatchNormHasTheGradientBeforeTheActivation
   const TensorId residual = parameter("r", {2, 4, 8, 8});
   const TensorId scale_shift = parameter("s", {2, 4});
   const TensorId running = builder_.named_parameter("running", {2, 4}, {}, Role::kBuffer);
-  Attributes attributes;
+  NormAttributes attributes;
   attributes.activation = Activation::kRelu;
   EXPECT_EQ(gradients_of(builder_.add(OpKind::kBatchNorm, attributes, {x, scale_shift, running, residual})),
             (Lines{"relu_backward(f.batch_norm, dy) -> f.batch_norm.relu_backward",
                    "batch_norm_backward(x, f.batch_norm.relu_backward, s, f.batch_norm.stats) -> x.grad, s.grad"}));
-  EXPECT_EQ(attributes_of(OpKind::kBatchNormBackward).activation, Activation::kNone);
+  EXPECT_EQ(attributes_of<NormAttributes>(OpKind::kBatchNormBackward).activation, Activation::kNone);
   EXPECT_EQ(names(training_, training_.ops().back().inputs), "r, f.batch_norm.relu_backward, r.momentum");
 }
 
@@ -125,10 +126,10 @@ TEST_F(GradientsTest, UnaryFunctionsReadTheirInputOrTheirOutput) {
                    "relu_backward(f.relu, f.relu.grad) -> f.unary_3.grad", "unary(f.unary_3.grad) -> f.unary_2.grad",
                    "unary_backward(f.unary, f.unary_2.grad) -> f.unary.grad",
                    "unary_backward(f.unary, f.unary.grad) -> x.grad"}));
-  EXPECT_EQ(attributes_of(OpKind::kUnary).alpha, 3);
-  EXPECT_EQ(attributes_of(OpKind::kUnary).beta, 0);
-  EXPECT_EQ(attributes_of(OpKind::kDropout).stream, training_.op(4).attributes.stream);
-  EXPECT_EQ(attributes_of(OpKind::kSoftmaxBackward).alpha, 2);
+  EXPECT_EQ(attributes_of<UnaryAttributes>(OpKind::kUnary).alpha, 3);
+  EXPECT_EQ(attributes_of<UnaryAttributes>(OpKind::kUnary).beta, 0);
+  EXPECT_EQ(attributes_of<DropoutAttributes>(OpKind::kDropout).stream, training_.op(4).as<DropoutAttributes>().stream);
+  EXPECT_EQ(attributes_of<SoftmaxAttributes>(OpKind::kSoftmaxBackward).factor, 2);
 }
 
 TEST_F(GradientsTest, BinaryOpsSumOverWhatWasRepeated) {
@@ -137,8 +138,8 @@ TEST_F(GradientsTest, BinaryOpsSumOverWhatWasRepeated) {
   EXPECT_EQ(gradients_of(builder_.binary(a, b, BinaryFunction::kMultiply)),
             (Lines{"binary(dy, b) -> a.grad", "binary(dy, a) -> f.binary.binary_2",
                    "reduce(f.binary.binary_2) -> f.binary.reduce", "reshape(f.binary.reduce) -> b.grad"}));
-  EXPECT_EQ(attributes_of(OpKind::kBinary).binary, BinaryFunction::kMultiply);
-  EXPECT_EQ(attributes_of(OpKind::kReduce).axes, (std::vector<std::int64_t>{0}));
+  EXPECT_EQ(attributes_of<BinaryAttributes>(OpKind::kBinary).function, BinaryFunction::kMultiply);
+  EXPECT_EQ(attributes_of<ReduceAttributes>(OpKind::kReduce).axes, (std::vector<std::int64_t>{0}));
 }
 
 TEST_F(GradientsTest, AddAndSubtractPassTheGradientOn) {
@@ -148,7 +149,7 @@ TEST_F(GradientsTest, AddAndSubtractPassTheGradientOn) {
   const TensorId sum = builder_.binary(a, b, BinaryFunction::kAdd);
   EXPECT_EQ(gradients_of(builder_.binary(sum, c, BinaryFunction::kSubtract)),
             (Lines{"unary(dy) -> c.grad", "reduce(dy) -> b.grad"}));
-  EXPECT_EQ(attributes_of(OpKind::kUnary).alpha, -1);
+  EXPECT_EQ(attributes_of<UnaryAttributes>(OpKind::kUnary).alpha, -1);
 }
 
 TEST_F(GradientsTest, SelectGivesEachSideWhatItGave) {
@@ -170,21 +171,21 @@ TEST_F(GradientsTest, ADivisorsGradientIsFromTheQuotient) {
 
 TEST_F(GradientsTest, ReduceAndBroadcastAreOpposites) {
   TensorId x = parameter("x", {4, 1, 3});
-  Attributes grown;
+  ShapeAttributes grown;
   grown.shape = {4, 5, 3};
   x = builder_.add(OpKind::kBroadcast, grown, {x});
   EXPECT_EQ(gradients_of(builder_.reduce(x, ReduceFunction::kMean, {2})),
             (Lines{"unary(dy) -> f.reduce.unary", "broadcast(f.reduce.unary) -> f.broadcast.grad",
                    "reduce(f.broadcast.grad) -> x.grad"}));
-  EXPECT_FLOAT_EQ(attributes_of(OpKind::kUnary).alpha, 1.0F / 3);
-  EXPECT_EQ(attributes_of(OpKind::kReduce).reduce, ReduceFunction::kSum);
+  EXPECT_FLOAT_EQ(attributes_of<UnaryAttributes>(OpKind::kUnary).alpha, 1.0F / 3);
+  EXPECT_EQ(attributes_of<ReduceAttributes>(OpKind::kReduce).function, ReduceFunction::kSum);
 }
 
 TEST_F(GradientsTest, ViewsAndTranspositionsAreUndone) {
   TensorId x = parameter("x", {2, 3, 4});
   EXPECT_EQ(gradients_of(builder_.reshape(builder_.transpose(x, {2, 0, 1}), {8, 3})),
             (Lines{"reshape(dy) -> f.transpose.grad", "transpose(f.transpose.grad) -> x.grad"}));
-  EXPECT_EQ(attributes_of(OpKind::kTranspose).axes, (std::vector<std::int64_t>{1, 2, 0}));
+  EXPECT_EQ(attributes_of<TransposeAttributes>(OpKind::kTranspose).axes, (std::vector<std::int64_t>{1, 2, 0}));
 }
 
 TEST_F(GradientsTest, ConcatHandsOutSlices) {
@@ -193,7 +194,7 @@ TEST_F(GradientsTest, ConcatHandsOutSlices) {
   const auto lines = gradients_of(builder_.concat({a, b, a}, 1));
   EXPECT_EQ(lines, (Lines{"slice(dy) -> a.grad", "slice(dy) -> b.grad", "slice(dy) -> a.grad_2",
                           "add(a.grad, a.grad_2) -> a.grad.sum"}));
-  EXPECT_EQ(attributes_of(OpKind::kSlice).out_end, 3);
+  EXPECT_EQ(attributes_of<PartAttributes>(OpKind::kSlice).end, 3);
 }
 
 TEST_F(GradientsTest, SlicesThatCoverAreConcatenated) {
@@ -210,15 +211,15 @@ TEST_F(GradientsTest, OtherSlicesArePaddedAndAdded) {
   const TensorId sum = builder_.add(builder_.slice(x, 1, 0, 3), builder_.slice(x, 1, 2, 5));
   EXPECT_EQ(gradients_of(sum),
             (Lines{"pad(dy) -> x.grad", "pad(dy) -> x.grad_2", "add(x.grad, x.grad_2) -> x.grad.sum"}));
-  EXPECT_EQ(attributes_of(OpKind::kPad).shape, (Shape{2, 6}));
-  EXPECT_EQ(attributes_of(OpKind::kPad).out_end, 3);
+  EXPECT_EQ(attributes_of<PartAttributes>(OpKind::kPad).shape, (Shape{2, 6}));
+  EXPECT_EQ(attributes_of<PartAttributes>(OpKind::kPad).end, 3);
 }
 
 TEST_F(GradientsTest, PadHandsOutASlice) {
-  Attributes attributes;
+  PartAttributes attributes;
   attributes.axis = 1;
-  attributes.out_begin = 2;
-  attributes.out_end = 5;
+  attributes.begin = 2;
+  attributes.end = 5;
   attributes.shape = {2, 6};
   const TensorId x = parameter("x", {2, 3});
   EXPECT_EQ(gradients_of(builder_.add(OpKind::kPad, attributes, {x})), (Lines{"slice(dy) -> x.grad"}));
@@ -232,22 +233,22 @@ TEST_F(GradientsTest, PoolsReadNothingButTheIndex) {
 }
 
 TEST_F(GradientsTest, ProductsComposePermutations) {
-  Attributes attributes;
+  ProductAttributes attributes;
   attributes.perm_a = {0, 2, 1, 3};  // a [B, S, heads, K]
   attributes.perm_b = {0, 2, 3, 1};  // b [B, T, heads, K]
   attributes.perm_y = {1, 0, 2, 3};  // y [heads, B, S, T]
-  attributes.alpha = 0.5F;
+  attributes.factor = 0.5F;
   const TensorId a = parameter("a", {2, 5, 4, 8});
   const TensorId b = parameter("b", {2, 7, 4, 8});
   EXPECT_EQ(gradients_of(builder_.add(OpKind::kMatMul, attributes, {a, b})),
             (Lines{"matmul(dy, b) -> a.grad", "matmul(a, dy) -> b.grad"}));
   const std::vector<Op> ops = backward_ops();
-  const Attributes& da = ops.at(1).attributes;
-  EXPECT_EQ(da.alpha, 0.5F);
+  const auto& da = ops.at(1).as<ProductAttributes>();
+  EXPECT_EQ(da.factor, 0.5F);
   EXPECT_EQ(da.perm_a, (std::vector<std::int64_t>{1, 0, 2, 3}));  // dy -> [B, heads, S, T]
   EXPECT_EQ(da.perm_b, (std::vector<std::int64_t>{0, 2, 1, 3}));  // b -> [B, heads, T, K]
   EXPECT_EQ(da.perm_y, (std::vector<std::int64_t>{0, 2, 1, 3}));  // [B, heads, S, K] -> a
-  const Attributes& db = ops.at(2).attributes;
+  const auto& db = ops.at(2).as<ProductAttributes>();
   EXPECT_EQ(db.perm_a, (std::vector<std::int64_t>{0, 2, 3, 1}));  // a -> [B, heads, K, S]
   EXPECT_EQ(db.perm_b, (std::vector<std::int64_t>{1, 0, 2, 3}));  // dy -> [B, heads, S, T]
   EXPECT_EQ(db.perm_y, (std::vector<std::int64_t>{0, 3, 1, 2}));  // [B, heads, K, T] -> b
@@ -258,9 +259,9 @@ TEST_F(GradientsTest, PlainProductsNeedOneTranspositionEach) {
   const TensorId b = parameter("b", {3, 4});
   gradients_of(builder_.matmul(a, b));
   const std::vector<Op> ops = backward_ops();
-  EXPECT_TRUE(ops.at(1).attributes.perm_a.empty() && ops.at(1).attributes.perm_y.empty());
-  EXPECT_EQ(ops.at(1).attributes.perm_b, (std::vector<std::int64_t>{1, 0}));
-  EXPECT_EQ(ops.at(2).attributes.perm_a, (std::vector<std::int64_t>{1, 0}));
+  EXPECT_TRUE(ops.at(1).as<ProductAttributes>().perm_a.empty() && ops.at(1).as<ProductAttributes>().perm_y.empty());
+  EXPECT_EQ(ops.at(1).as<ProductAttributes>().perm_b, (std::vector<std::int64_t>{1, 0}));
+  EXPECT_EQ(ops.at(2).as<ProductAttributes>().perm_a, (std::vector<std::int64_t>{1, 0}));
 }
 
 }  // namespace

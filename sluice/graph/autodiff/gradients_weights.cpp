@@ -10,7 +10,7 @@ namespace sluice::graph {
 namespace {
 
 Attributes without_activation(Attributes attributes) {
-  attributes.activation = Activation::kNone;
+  fuse_activation(attributes, Activation::kNone);
   return attributes;
 }
 
@@ -87,11 +87,10 @@ void differentiate_lstm_cell(GradientTape& tape, const Op& op, TensorId /*dy*/) 
   const std::optional<TensorId> dc = tape.gradient(op, c);
   if (!dh && !dc) return;
   if (!dh) {  // only the cell is used: dh is zero times dc
-    Attributes zero;
-    zero.unary = UnaryFunction::kLinear;
+    const UnaryAttributes zero{.function = UnaryFunction::kLinear};
     dh = tape.emit_one(op, OpKind::kUnary, zero, {*dc}, tape.shape(h));
   }
-  Attributes attributes = op.attributes;
+  auto attributes = op.as<RecurrentAttributes>();
   attributes.carry = dc.has_value();
   std::vector<TensorId> inputs = {*dh, gates, c};
   std::vector<Shape> outputs = {tape.shape(gates_x)};

@@ -39,7 +39,7 @@ struct OptimizerRow {
   OpKind kind;              // of its updates
   double rate;              // the usual base learning rate
   std::span<const Hyperparameter> hyperparameters;
-  void (*fill)(const OptimizerOptions& options, Attributes& update);  // all but weight decay and rate
+  void (*fill)(const OptimizerOptions& options, UpdateAttributes& update);  // all but weight decay and rate
 };
 
 const OptimizerRow& optimizer_row(Optimizer optimizer);

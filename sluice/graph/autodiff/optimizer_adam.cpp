@@ -28,7 +28,7 @@ constexpr std::array kAdamNumbers = std::to_array<Hyperparameter>({
      .usual = 1e-4},
 });
 
-void fill_adam(const OptimizerOptions& options, Attributes& update) {
+void fill_adam(const OptimizerOptions& options, UpdateAttributes& update) {
   update.momentum = options.momentum;
   update.beta2 = options.beta2;
   update.epsilon = static_cast<float>(options.epsilon);

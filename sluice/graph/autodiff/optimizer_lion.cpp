@@ -20,7 +20,7 @@ constexpr std::array kLionNumbers = std::to_array<Hyperparameter>({
     {.name = "weight decay", .help = "Taken from the weights", .value = &OptimizerOptions::weight_decay, .usual = 1e-4},
 });
 
-void fill_lion(const OptimizerOptions& options, Attributes& update) {
+void fill_lion(const OptimizerOptions& options, UpdateAttributes& update) {
   update.momentum = options.momentum;
   update.beta2 = options.beta2;
 }

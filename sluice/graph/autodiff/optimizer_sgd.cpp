@@ -17,7 +17,7 @@ constexpr std::array kSgdNumbers = std::to_array<Hyperparameter>({
      .usual = 1e-4},
 });
 
-void fill_sgd(const OptimizerOptions& options, Attributes& update) {
+void fill_sgd(const OptimizerOptions& options, UpdateAttributes& update) {
   update.momentum = options.momentum;
   update.nesterov = options.nesterov;
 }

@@ -44,7 +44,7 @@ TEST(Optimizers, CheckAndUseTheirHyperparameters) {
       if (each.name == "weight decay") continue;  // a parameter may have its own
       OptimizerOptions other = usual;
       other.*each.value = each.usual / 2;
-      Attributes of_usual, of_other;
+      UpdateAttributes of_usual, of_other;
       row.fill(usual, of_usual);
       row.fill(other, of_other);
       EXPECT_FALSE(of_usual == of_other);

@@ -24,7 +24,7 @@ constexpr std::int64_t kMostProducts = 256;  // for one element: then it takes a
 
 std::int64_t products(const Graph& graph, const Op& matmul) {
   const Shape& a = graph.tensor(matmul.inputs[0]).shape;
-  const auto& order = matmul.attributes.perm_a;
+  const auto& order = matmul.as<ProductAttributes>().perm_a;
   return order.empty() ? a.back() : a[as_index(order.back())];
 }
 
@@ -34,7 +34,8 @@ bool cheap_alone(const Op& op) {
   if (traits(op.kind).again != Again::kCheap) return false;
   if (op.kind == OpKind::kBatchNorm) return op.inputs.size() == 3;
   if (op.kind != OpKind::kUnary) return true;
-  return op.attributes.unary != UnaryFunction::kLinear && !backward_reads_output(op.attributes.unary);
+  const UnaryFunction function = op.as<UnaryAttributes>().function;
+  return function != UnaryFunction::kLinear && !backward_reads_output(function);
 }
 
 bool cheap_in_chain(const Graph& graph, const Op& op) {

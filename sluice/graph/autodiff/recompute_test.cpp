@@ -58,7 +58,7 @@ TEST(Recompute, MakesAChainAgainFromWhatIsKept) {
   EXPECT_EQ(graph.op(apply).layer, graph.op(weights).layer);
   EXPECT_EQ(graph.op(apply).inputs,
             (std::vector<TensorId>{graph.op(norm).inputs[0], graph.op(norm).inputs[1], graph.op(norm).outputs[1]}));
-  EXPECT_EQ(graph.op(apply).attributes.epsilon, graph.op(norm).attributes.epsilon);
+  EXPECT_EQ(graph.op(apply).as<NormAttributes>().epsilon, graph.op(norm).as<NormAttributes>().epsilon);
   EXPECT_EQ(graph.op(silu).inputs, graph.op(apply).outputs);
   EXPECT_EQ(graph.op(weights).inputs[0], graph.op(silu).outputs[0]);
   EXPECT_EQ(graph.tensor(graph.op(apply).outputs[0]).name, "first.batch_norm.again");
@@ -178,7 +178,7 @@ Graph residual(int blocks) {
     const TensorId scale_shift = builder.named_parameter("scale_shift", {2, 4}, {});
     const TensorId running = builder.named_parameter("running", {2, 4}, {}, Role::kBuffer);
     const TensorId y = builder.conv2d(x, {.out_channels = 4, .kernel = 3, .padding = 1});
-    x = builder.add(OpKind::kBatchNorm, {.activation = Activation::kRelu}, {y, scale_shift, running, x});
+    x = builder.add(OpKind::kBatchNorm, NormAttributes{.activation = Activation::kRelu}, {y, scale_shift, running, x});
   }
   builder.begin_layer("last");
   builder.sigmoid_cross_entropy(builder.conv2d(x, {.out_channels = 1}), 1);
@@ -231,7 +231,7 @@ Graph two_stages(bool convolution_first) {
   builder.begin_layer("a");
   const TensorId x = builder.batch_norm(builder.conv2d(builder.input(2, 4, 8, 8, 10), {.out_channels = 4}));
   const TensorId weight = builder.named_parameter("b.weight", {4, 4, 1, 1}, {});
-  Attributes attributes;
+  ConvolutionAttributes attributes;
   attributes.window = square_window(1);
   TensorId y = convolution_first ? builder.add(OpKind::kConv2d, attributes, {x, weight}) : x;
   builder.softmax_cross_entropy(builder.dense(builder.global_avg_pool(x), 10));

@@ -133,7 +133,8 @@ TensorId GraphBuilder::add_op(OpKind kind, const Attributes& attributes, std::ve
   op.attributes = attributes;
   op.name = unique_name(std::string(to_string(kind)));
   op.layer = static_cast<LayerIndex>(graph_.layers.size()) - 1;
-  if (kind == OpKind::kDropout && attributes.stream == 0) op.attributes.stream = stream_of(op.name);
+  if (auto* dropout = std::get_if<DropoutAttributes>(&op.attributes); dropout != nullptr && dropout->stream == 0)
+    dropout->stream = stream_of(op.name);
   for (const OutputFormat& format : output_formats(kind, graph_.tensor(inputs[0]).dtype)) {
     Tensor tensor;
     tensor.name = op.name + format.suffix;

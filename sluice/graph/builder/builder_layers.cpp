@@ -12,8 +12,8 @@ namespace {
 constexpr TensorId kNoInput = -1;
 constexpr float kRunningMomentum = 0.1F;
 
-Attributes convolution_attributes(const Conv2dOptions& options) {
-  Attributes attributes;
+ConvolutionAttributes convolution_attributes(const Conv2dOptions& options) {
+  ConvolutionAttributes attributes;
   Window& window = attributes.window = square_window(options.kernel, options.stride, options.padding);
   if (options.kernel_w > 0) window.kernel_w = options.kernel_w;
   if (options.padding_w >= 0) window.pad_left = window.pad_right = options.padding_w;
@@ -46,7 +46,7 @@ TensorId GraphBuilder::input(std::int64_t batch, std::int64_t channels, std::int
 
 TensorId GraphBuilder::conv2d(TensorId x, const Conv2dOptions& options) {
   if (!usable({x})) return kNoInput;
-  const Attributes attributes = convolution_attributes(options);
+  const ConvolutionAttributes attributes = convolution_attributes(options);
   const Shape& shape = graph_.tensor(x).shape;
   const std::int64_t channels = shape.size() == 4 ? shape[1] : 0;
   const auto [kernel_h, kernel_w] = std::pair(attributes.window.kernel_h, attributes.window.kernel_w);
@@ -60,7 +60,7 @@ TensorId GraphBuilder::conv2d(TensorId x, const Conv2dOptions& options) {
 // An output pixel sees about kernel / stride pixels of the input along each side.
 TensorId GraphBuilder::conv_transpose2d(TensorId x, const Conv2dOptions& options) {
   if (!usable({x})) return kNoInput;
-  const Attributes attributes = convolution_attributes(options);
+  const ConvolutionAttributes attributes = convolution_attributes(options);
   const Shape& shape = graph_.tensor(x).shape;
   const std::int64_t channels = shape.size() == 4 ? shape[1] : 0;
   const std::int64_t groups = std::max<std::int64_t>(options.groups, 1);
@@ -77,7 +77,7 @@ TensorId GraphBuilder::batch_norm(TensorId x, Activation activation, float epsil
   if (!usable({x})) return kNoInput;
   const Shape& shape = graph_.tensor(x).shape;
   const Shape per_channel = {2, shape.size() == 4 ? shape[1] : 0};
-  Attributes attributes;
+  NormAttributes attributes;
   attributes.activation = activation;
   attributes.epsilon = epsilon;
   attributes.momentum = kRunningMomentum;
@@ -89,7 +89,7 @@ TensorId GraphBuilder::batch_norm(TensorId x, Activation activation, float epsil
 TensorId GraphBuilder::layer_norm(TensorId x, float epsilon) {
   if (!usable({x})) return kNoInput;
   const Shape& shape = graph_.tensor(x).shape;
-  Attributes attributes;
+  NormAttributes attributes;
   attributes.epsilon = epsilon;
   const TensorId scale_shift =
       add_parameter("ln.scale_shift", {2, shape.empty() ? 0 : shape.back()}, init_of(Init::Kind::kScaleShift));
@@ -119,7 +119,7 @@ TensorId GraphBuilder::embedding_with(TensorId ids, TensorId weight) {
 
 LstmState GraphBuilder::lstm_cell(TensorId gates, const LstmState& earlier, TensorId weight) {
   if (!usable({gates})) return {};
-  Attributes attributes;
+  RecurrentAttributes attributes;
   attributes.state = earlier.h != kNoInput;
   std::vector<TensorId> inputs = {gates};
   if (attributes.state) inputs.insert(inputs.end(), {earlier.h, earlier.c, weight});
@@ -168,8 +168,8 @@ TensorId GraphBuilder::softmax_cross_entropy(TensorId logits, TensorId labels) {
 
 TensorId GraphBuilder::sigmoid_cross_entropy(TensorId logits, float target) {
   if (!usable({logits})) return kNoInput;
-  Attributes attributes;
-  attributes.alpha = target;
+  TargetAttributes attributes;
+  attributes.target = target;
   return add_op(OpKind::kSigmoidCrossEntropy, attributes, {logits});
 }
 

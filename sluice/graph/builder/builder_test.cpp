@@ -55,7 +55,7 @@ TEST(GraphBuilder, FollowsTheOperandTable) {
   const Op& norm = graph.op(1);
   ASSERT_EQ(norm.outputs.size(), 3U);
   EXPECT_EQ(norm.outputs[2], norm.inputs[2]) << "running statistics are updated in place";
-  EXPECT_EQ(norm.attributes.activation, Activation::kRelu);
+  EXPECT_EQ(fused_activation(norm.attributes), Activation::kRelu);
   EXPECT_EQ(graph.tensor(graph.op(2).outputs[1]).dtype, DType::kU8);
   EXPECT_EQ(graph.tensor(graph.op(0).outputs[1]).dtype, DType::kI32);
   const Op& loss = graph.op(4);
@@ -140,7 +140,7 @@ TEST(GraphBuilder, MakesTheConvolutionsAskedFor) {
   ASSERT_TRUE(validate(graph).ok()) << validate(graph).error().message;
   EXPECT_EQ(named(graph, "depthwise.weight").shape, (Shape{8, 1, 3, 1}));
   EXPECT_FLOAT_EQ(named(graph, "depthwise.weight").init.stddev, std::sqrt(2.0F / 3.0F));
-  EXPECT_EQ(graph.op(1).attributes.activation, Activation::kRelu6);
+  EXPECT_EQ(fused_activation(graph.op(1).attributes), Activation::kRelu6);
   EXPECT_EQ(named(graph, "up.weight").shape, (Shape{8, 6, 4, 4}));
   EXPECT_EQ(named(graph, "up.bias").shape, (Shape{6}));
   EXPECT_EQ(graph.tensor(graph.op(2).outputs[0]).shape, (Shape{2, 6, 16, 16}));
@@ -183,8 +183,8 @@ TEST(GraphBuilder, GivesEachDropoutItsOwnRandomNumbers) {
   x = builder.dropout(builder.dropout(x, 0.5F), 0.5F);
   builder.softmax_cross_entropy(builder.dense(x, 10));
   const Graph graph = std::move(builder.finish()).value();
-  EXPECT_NE(graph.op(1).attributes.stream, graph.op(2).attributes.stream);
-  EXPECT_EQ(graph.op(1).attributes.stream, stream_of(graph.op(1).name));
+  EXPECT_NE(graph.op(1).as<DropoutAttributes>().stream, graph.op(2).as<DropoutAttributes>().stream);
+  EXPECT_EQ(graph.op(1).as<DropoutAttributes>().stream, stream_of(graph.op(1).name));
 }
 
 TEST(GraphBuilder, TakesParametersAndOpsFromImporters) {
@@ -195,7 +195,7 @@ TEST(GraphBuilder, TakesParametersAndOpsFromImporters) {
   given.kind = Init::Kind::kGiven;
   given.source = "::onnx::Conv_12";
   const TensorId weight = builder.named_parameter("features.0.weight", {6, 4, 1, 1}, given);
-  Attributes attributes;
+  ConvolutionAttributes attributes;
   attributes.window = square_window(1);
   x = builder.add(OpKind::kConv2d, attributes, {x, weight});
   builder.softmax_cross_entropy(builder.dense(x, 10));

@@ -58,20 +58,19 @@ TEST(Validate, AcceptsEveryKindOfOp) {
 
 // Extents that the other operands do not decide: of what an op takes a part of or sums over.
 bool free_extent(const Op& op, std::size_t axis, bool first) {
-  const Attributes& a = op.attributes;
   const auto is_axis = [&](std::int64_t candidate) { return candidate == static_cast<std::int64_t>(axis); };
   switch (op.kind) {
     case OpKind::kSlice:
-      return is_axis(a.axis);
+      return is_axis(axis_of(op.attributes));
     case OpKind::kReduce:
-      return std::any_of(a.axes.begin(), a.axes.end(), is_axis);
+      return std::ranges::any_of(op.as<ReduceAttributes>().axes, is_axis);
     case OpKind::kEmbedding:
     case OpKind::kEmbeddingBackward:
       return first;
     case OpKind::kDense:
     case OpKind::kDenseBackwardData:
     case OpKind::kDenseBackwardWeights:
-      return a.out_end != 0 && !first;
+      return op.slice.end != 0 && !first;
     default:
       return false;
   }
@@ -127,7 +126,7 @@ TEST(Validate, FindsASumThatIsNotNamedOnBothSides) {
   Graph graph = sequence_graph();
   int changed = 0;
   for (OpIndex i = 0; i < graph.op_count(); ++i) {
-    if (!graph.op(i).attributes.accumulate) continue;
+    if (!graph.op(i).slice.accumulate) continue;
     Graph broken = graph;
     broken.op(i).outputs[0] = broken.add_tensor(graph.tensor(graph.op(i).outputs[0]));
     EXPECT_FALSE(check_op_shapes(broken, broken.op(i)).ok()) << graph.op(i).name;
@@ -142,6 +141,14 @@ TEST(Validate, FindsAReadBeforeTheFirstWrite) {
   const Status status = validate(graph);
   ASSERT_FALSE(status.ok());
   EXPECT_NE(status.error().message.find("which nothing wrote before"), std::string::npos) << status.error().message;
+}
+
+TEST(Validate, FindsAttributesOfAnotherKindOfOp) {
+  Graph graph = image_graph();
+  graph.op(1).attributes = SoftmaxAttributes{};
+  const Status status = validate(graph);
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(status.error().message.find("attributes of another kind of op"), std::string::npos);
 }
 
 TEST(Validate, FindsAnOpWithoutALayer) {

@@ -69,11 +69,8 @@ class Accumulation {
     for (TensorId& id : op.outputs) id = id_of(id);
     // Between this batch and the one before, every other rank has one.
     if (op.kind == OpKind::kDropout)
-      op.attributes.stream += static_cast<std::uint64_t>(batch_ * ranks_) * kStreamsApart;
-    if (op.kind == OpKind::kInput) {
-      op.attributes.out_begin = batch_;
-      op.attributes.out_end = batches_;
-    }
+      op.as<DropoutAttributes>().stream += static_cast<std::uint64_t>(batch_ * ranks_) * kStreamsApart;
+    if (op.kind == OpKind::kInput) op.attributes = InputAttributes{.batch = batch_, .batches = batches_};
     result_.add_op(std::move(op));
   }
 
@@ -92,7 +89,7 @@ class Accumulation {
     Op op{.name = of_batch(update.name + ".accumulate"), .kind = OpKind::kAccumulateGradient};
     op.layer = update.layer;
     op.phase = update.phase;
-    op.attributes.alpha = 1.0F / static_cast<float>(batches_);
+    op.attributes = FactorAttributes{1.0F / static_cast<float>(batches_)};
     op.inputs = {id_of(gradient)};
     if (sum == kNone) {
       sum = add_sum(training_.tensor(gradient));

@@ -38,7 +38,7 @@ TEST(AccumulateGradients, UpdatesGoByTheSumOfAllBatches) {
   std::map<TensorId, int> added;
   for (const Op& op : graph.ops()) {
     if (op.kind == OpKind::kAccumulateGradient) {
-      EXPECT_EQ(op.attributes.alpha, 0.5F);
+      EXPECT_EQ(op.as<FactorAttributes>().factor, 0.5F);
       EXPECT_EQ(op.inputs.size(), added[op.outputs[0]]++ == 0 ? 1U : 2U) << op.name;
     }
     if (is_update(op.kind)) {
@@ -63,7 +63,7 @@ TEST(AccumulateGradients, EachBatchDropsElementsOfItsOwn) {
   const auto streams = [](const Graph& graph) {
     std::multiset<std::uint64_t> found;
     for (const Op& op : graph.ops()) {
-      if (op.kind == OpKind::kDropout) found.insert(op.attributes.stream);
+      if (op.kind == OpKind::kDropout) found.insert(op.as<DropoutAttributes>().stream);
     }
     return found;
   };

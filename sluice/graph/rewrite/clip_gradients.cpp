@@ -69,9 +69,7 @@ class Clipping {
     if (waiting_.empty()) return;
     const TensorId factor = add_number(fmt::format("clip_factor{}", clips_++ == 0 ? "" : fmt::format("_{}", clips_)));
     Op clip{.name = result_.tensor(factor).name, .kind = OpKind::kClipFactor, .inputs = std::exchange(sums_, {})};
-    clip.attributes.alpha = norm_;
-    if (ranks_ > 1) clip.attributes.size = ranks_;
-    clip.attributes.epsilon = kEpsilon;
+    clip.attributes = ClipAttributes{.norm = norm_, .epsilon = kEpsilon, .ranks = ranks_ > 1 ? ranks_ : 0};
     add_beside(waiting_.back(), std::move(clip), factor);
     for (Op& op : waiting_) {
       if (is_update(op.kind)) {

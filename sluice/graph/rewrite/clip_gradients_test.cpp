@@ -33,7 +33,7 @@ void expect_clipped(const Graph& graph) {
       return each.kind == OpKind::kClipFactor && each.outputs[0] == op.inputs[2 + moments_of(op.kind)];
     });
     ASSERT_NE(factor, graph.ops().end());
-    EXPECT_FLOAT_EQ(factor->attributes.alpha, 0.5F);
+    EXPECT_FLOAT_EQ(factor->as<ClipAttributes>().norm, 0.5F);
   }
 }
 

@@ -37,7 +37,7 @@ Graph delay_updates(const Graph& training) {
       const TensorId gradient = op.inputs[1];
       op.inputs[1] = add_delayed(result, training.tensor(gradient), training.tensor(op.inputs[2]));
       op.inputs.push_back(filled);
-      op.attributes.delayed = true;
+      op.as<UpdateAttributes>().delayed = true;
       delays.push_back({.name = op.name + ".delay",
                         .kind = OpKind::kDelayGradient,
                         .inputs = {gradient},

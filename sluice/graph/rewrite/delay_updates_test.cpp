@@ -28,7 +28,7 @@ void expect_delayed(const Graph& graph) {
     if (!is_update(op.kind)) continue;
     ++updates;
     EXPECT_EQ(delays, 0) << op.name << " reads gradients of the step before";
-    EXPECT_TRUE(op.attributes.delayed);
+    EXPECT_TRUE(op.as<UpdateAttributes>().delayed);
     EXPECT_TRUE(is_in_flight(graph.tensor(op.inputs[1]))) << op.name;
     EXPECT_EQ(graph.tensor(op.inputs.back()).name, "gradients.filled");
   }

@@ -10,7 +10,7 @@ namespace {
 void use_running_statistics(GraphRewrite& graph, OpIndex index) {
   Op op = graph.op(index);
   op.kind = OpKind::kBatchNormApply;
-  op.attributes.momentum = 0;
+  op.as<NormAttributes>().momentum = 0;
   op.outputs.resize(1);
   graph.replace(index, std::move(op));
 }

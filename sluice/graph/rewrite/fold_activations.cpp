@@ -9,17 +9,15 @@ namespace {
 // The activation that the op is, when it is one of those that others can apply last.
 Activation activation_of(const Op& op) {
   if (op.kind == OpKind::kRelu) return Activation::kRelu;
-  const Attributes& attributes = op.attributes;
-  const bool relu6 = op.kind == OpKind::kUnary && attributes.unary == UnaryFunction::kClip && attributes.alpha == 0 &&
-                     attributes.beta == 6;
-  return relu6 ? Activation::kRelu6 : Activation::kNone;
+  constexpr UnaryAttributes kRelu6{.function = UnaryFunction::kClip, .alpha = 0, .beta = 6};
+  return op.kind == OpKind::kUnary && op.as<UnaryAttributes>() == kRelu6 ? Activation::kRelu6 : Activation::kNone;
 }
 
 bool is_convolution(OpKind kind) { return kind == OpKind::kConv2d || kind == OpKind::kConvTranspose2d; }
 
 bool takes_activation(const Op& op) {
   const bool can = is_convolution(op.kind) || op.kind == OpKind::kAdd || op.kind == OpKind::kBatchNorm;
-  return can && op.attributes.activation == Activation::kNone;
+  return can && fused_activation(op.attributes) == Activation::kNone;
 }
 
 // The activation that is applied last to a tensor and that `reader` can apply instead.
@@ -27,14 +25,14 @@ Activation activation_above(const GraphRewrite& graph, TensorId id, OpIndex read
   const std::optional<OpIndex> maker = graph.maker(id);
   if (!maker || graph.only_reader(id) != reader || !graph.same_stage(*maker, reader)) return Activation::kNone;
   const Op& op = graph.op(*maker);
-  return is_convolution(op.kind) ? op.attributes.activation : activation_of(op);
+  return is_convolution(op.kind) ? fused_activation(op.attributes) : activation_of(op);
 }
 
 }  // namespace
 
 bool sink_activations(GraphRewrite& graph, OpIndex index) {
   Op concat = graph.op(index);
-  if (concat.kind != OpKind::kConcat || concat.attributes.activation != Activation::kNone) return false;
+  if (concat.kind != OpKind::kConcat || fused_activation(concat.attributes) != Activation::kNone) return false;
   const Activation activation = activation_above(graph, concat.inputs[0], index);
   if (activation == Activation::kNone) return false;
   for (const TensorId id : concat.inputs) {
@@ -47,24 +45,24 @@ bool sink_activations(GraphRewrite& graph, OpIndex index) {
       id = maker.inputs[0];
       continue;
     }
-    maker.attributes.activation = Activation::kNone;
+    fuse_activation(maker.attributes, Activation::kNone);
     graph.replace(above, std::move(maker));
   }
-  concat.attributes.activation = activation;
+  fuse_activation(concat.attributes, activation);
   graph.replace(index, std::move(concat));
   return true;
 }
 
 bool sink_below_max_pool(GraphRewrite& graph, OpIndex index) {
   Op pool = graph.op(index);
-  if (pool.kind != OpKind::kMaxPool || pool.attributes.activation != Activation::kNone) return false;
+  if (pool.kind != OpKind::kMaxPool || fused_activation(pool.attributes) != Activation::kNone) return false;
   const std::optional<OpIndex> above = graph.maker(pool.inputs[0]);
   if (!above || graph.only_reader(pool.inputs[0]) != index || !graph.same_stage(*above, index)) return false;
   Op maker = graph.op(*above);
   const bool can = is_convolution(maker.kind) || maker.kind == OpKind::kConcat || maker.kind == OpKind::kAdd;
-  if (!can || maker.attributes.activation != Activation::kRelu) return false;
-  maker.attributes.activation = Activation::kNone;
-  pool.attributes.activation = Activation::kRelu;
+  if (!can || fused_activation(maker.attributes) != Activation::kRelu) return false;
+  fuse_activation(maker.attributes, Activation::kNone);
+  fuse_activation(pool.attributes, Activation::kRelu);
   graph.replace(*above, std::move(maker));
   graph.replace(index, std::move(pool));
   return true;
@@ -77,7 +75,7 @@ bool fold_activation(GraphRewrite& graph, OpIndex index) {
   if (!above || !takes_activation(graph.op(*above)) || !graph.same_stage(*above, index)) return false;
   if (graph.only_reader(graph.op(index).inputs[0]) != index) return false;
   Op maker = graph.op(*above);
-  maker.attributes.activation = activation;
+  fuse_activation(maker.attributes, activation);
   maker.outputs[0] = graph.op(index).outputs[0];
   graph.remove(index);
   graph.replace(*above, std::move(maker));
@@ -93,11 +91,11 @@ bool fold_residual(GraphRewrite& graph, OpIndex index) {
     const std::optional<OpIndex> above = graph.maker(add.inputs[side]);
     if (!above || graph.only_reader(add.inputs[side]) != index || !graph.same_stage(*above, index)) continue;
     Op norm = graph.op(*above);
-    if (norm.kind != OpKind::kBatchNorm || norm.attributes.activation != Activation::kNone) continue;
+    if (norm.kind != OpKind::kBatchNorm || fused_activation(norm.attributes) != Activation::kNone) continue;
     if (norm.inputs.size() != 3 || norm.outputs[0] != add.inputs[side]) continue;
     if (graph.maker(residual).value_or(-1) >= *above) continue;
     norm.inputs.push_back(residual);
-    norm.attributes.activation = add.attributes.activation;
+    fuse_activation(norm.attributes, fused_activation(add.attributes));
     norm.outputs[0] = add.outputs[0];
     graph.remove(index);
     graph.replace(*above, std::move(norm));

@@ -29,7 +29,9 @@ bool adjacent_stay_inside(const Permutation& axes) {
 }
 
 bool is_factor(const Op& op) {
-  return op.kind == OpKind::kUnary && op.attributes.unary == UnaryFunction::kLinear && op.attributes.beta == 0;
+  if (op.kind != OpKind::kUnary) return false;
+  const auto& [function, alpha, beta] = op.as<UnaryAttributes>();
+  return function == UnaryFunction::kLinear && beta == 0;
 }
 
 // The op with input `x` read before it was transposed by `axes`.
@@ -37,7 +39,8 @@ std::optional<Op> with_permuted_input(Op op, TensorId y, TensorId x, const Permu
   if (op.kind != OpKind::kMatMul) return std::nullopt;
   for (const std::size_t side : {std::size_t{0}, std::size_t{1}}) {
     if (op.inputs[side] != y) continue;
-    Permutation& perm = side == 0 ? op.attributes.perm_a : op.attributes.perm_b;
+    auto& product = op.as<ProductAttributes>();
+    Permutation& perm = side == 0 ? product.perm_a : product.perm_b;
     perm = then(axes, perm);
     if (!adjacent_stay_inside(perm)) return std::nullopt;
     op.inputs[side] = x;
@@ -52,10 +55,13 @@ bool factor_into_reader(GraphRewrite& graph, OpIndex index) {
   const std::optional<OpIndex> reader = graph.only_reader(y);
   if (!reader || !graph.same_stage(index, *reader)) return false;
   Op op = graph.op(*reader);
-  if (op.kind != OpKind::kMatMul && op.kind != OpKind::kSoftmax) return false;
+  float* const whole = op.kind == OpKind::kMatMul    ? &op.as<ProductAttributes>().factor
+                       : op.kind == OpKind::kSoftmax ? &op.as<SoftmaxAttributes>().factor
+                                                     : nullptr;
+  if (whole == nullptr) return false;
   for (TensorId& id : op.inputs) {
     if (id != y) continue;
-    op.attributes.alpha *= factor.attributes.alpha;
+    *whole *= factor.as<UnaryAttributes>().alpha;
     id = factor.inputs[0];
   }
   graph.replace(*reader, std::move(op));
@@ -73,8 +79,8 @@ bool fold_transpose_into_products(GraphRewrite& graph, OpIndex index) {
   std::vector<Op> products;
   for (const OpIndex reader : readers) {
     if (!graph.same_stage(index, reader)) return false;
-    const auto product =
-        with_permuted_input(graph.op(reader), transpose.outputs[0], transpose.inputs[0], transpose.attributes.axes);
+    const auto product = with_permuted_input(graph.op(reader), transpose.outputs[0], transpose.inputs[0],
+                                             transpose.as<TransposeAttributes>().axes);
     if (!product) return false;
     products.push_back(*product);
   }
@@ -90,11 +96,10 @@ bool fold_transpose_of_product(GraphRewrite& graph, OpIndex index) {
   if (!above || graph.only_reader(transpose.inputs[0]) != index || !graph.same_stage(*above, index)) return false;
   Op product = graph.op(*above);
   if (product.kind != OpKind::kMatMul) return false;
-  const Permutation first =
-      product.attributes.perm_y.empty() ? identity(transpose.attributes.axes.size()) : product.attributes.perm_y;
-  Permutation& perm = product.attributes.perm_y;
-  perm = then(first, transpose.attributes.axes);
-  const auto rank = static_cast<std::int64_t>(transpose.attributes.axes.size());
+  const Permutation& axes = transpose.as<TransposeAttributes>().axes;
+  Permutation& perm = product.as<ProductAttributes>().perm_y;
+  perm = then(perm.empty() ? identity(axes.size()) : perm, axes);
+  const auto rank = static_cast<std::int64_t>(axes.size());
   if (!perm.empty() && perm.back() < rank - 2) return false;
   product.outputs[0] = transpose.outputs[0];
   graph.remove(index);
@@ -110,7 +115,7 @@ bool fold_factor(GraphRewrite& graph, OpIndex index) {
   if (!above || graph.only_reader(factor.inputs[0]) != index || !graph.same_stage(*above, index)) return false;
   Op product = graph.op(*above);
   if (product.kind != OpKind::kMatMul) return false;
-  product.attributes.alpha *= factor.attributes.alpha;
+  product.as<ProductAttributes>().factor *= factor.as<UnaryAttributes>().alpha;
   product.outputs[0] = factor.outputs[0];
   graph.remove(index);
   graph.replace(*above, std::move(product));

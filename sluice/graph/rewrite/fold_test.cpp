@@ -51,23 +51,23 @@ TEST_F(Fold, SinksActivationsBelowAConcat) {
   const TensorId b = builder_.conv2d(x, {.out_channels = 8, .activation = Activation::kRelu});
   const Graph graph = folded({builder_.concat({a, b}, 1)});
   EXPECT_TRUE(ops(graph, OpKind::kRelu).empty());
-  for (const Op* conv : ops(graph, OpKind::kConv2d)) EXPECT_EQ(conv->attributes.activation, Activation::kNone);
+  for (const Op* conv : ops(graph, OpKind::kConv2d)) EXPECT_EQ(fused_activation(conv->attributes), Activation::kNone);
   ASSERT_EQ(ops(graph, OpKind::kConcat).size(), 1U);
-  EXPECT_EQ(ops(graph, OpKind::kConcat)[0]->attributes.activation, Activation::kRelu);
+  EXPECT_EQ(fused_activation(ops(graph, OpKind::kConcat)[0]->attributes), Activation::kRelu);
 }
 
 TEST_F(Fold, SinksReluBelowAMaxPool) {
   const TensorId x = builder_.relu(builder_.conv2d(image(), {.out_channels = 8}));
   const Graph graph = folded({builder_.max_pool(x, {})});
   EXPECT_TRUE(ops(graph, OpKind::kRelu).empty());
-  EXPECT_EQ(ops(graph, OpKind::kConv2d)[0]->attributes.activation, Activation::kNone);
-  EXPECT_EQ(ops(graph, OpKind::kMaxPool)[0]->attributes.activation, Activation::kRelu);
+  EXPECT_EQ(fused_activation(ops(graph, OpKind::kConv2d)[0]->attributes), Activation::kNone);
+  EXPECT_EQ(fused_activation(ops(graph, OpKind::kMaxPool)[0]->attributes), Activation::kRelu);
 }
 
 TEST_F(Fold, SinksNothingBelowAPoolBesideAnotherReader) {
   const TensorId x = builder_.relu(builder_.conv2d(image(), {.out_channels = 8}));
   const Graph graph = folded({builder_.max_pool(x, {}), x});
-  EXPECT_EQ(ops(graph, OpKind::kMaxPool)[0]->attributes.activation, Activation::kNone);
+  EXPECT_EQ(fused_activation(ops(graph, OpKind::kMaxPool)[0]->attributes), Activation::kNone);
 }
 
 TEST_F(Fold, SinksNothingThatSomebodyElseReads) {
@@ -75,8 +75,8 @@ TEST_F(Fold, SinksNothingThatSomebodyElseReads) {
   const TensorId a = builder_.conv2d(x, {.out_channels = 8, .activation = Activation::kRelu});
   const TensorId b = builder_.conv2d(x, {.out_channels = 8, .activation = Activation::kRelu});
   const Graph graph = folded({builder_.concat({a, b}, 1), b});
-  EXPECT_EQ(ops(graph, OpKind::kConcat)[0]->attributes.activation, Activation::kNone);
-  for (const Op* conv : ops(graph, OpKind::kConv2d)) EXPECT_EQ(conv->attributes.activation, Activation::kRelu);
+  EXPECT_EQ(fused_activation(ops(graph, OpKind::kConcat)[0]->attributes), Activation::kNone);
+  for (const Op* conv : ops(graph, OpKind::kConv2d)) EXPECT_EQ(fused_activation(conv->attributes), Activation::kRelu);
 }
 
 TEST_F(Fold, SinksNothingBelowAConcatOfDifferentActivations) {
@@ -84,7 +84,7 @@ TEST_F(Fold, SinksNothingBelowAConcatOfDifferentActivations) {
   const TensorId a = builder_.conv2d(x, {.out_channels = 8, .activation = Activation::kRelu});
   const TensorId b = builder_.conv2d(x, {.out_channels = 8, .activation = Activation::kRelu6});
   const Graph graph = folded({builder_.concat({a, b}, 1)});
-  EXPECT_EQ(ops(graph, OpKind::kConcat)[0]->attributes.activation, Activation::kNone);
+  EXPECT_EQ(fused_activation(ops(graph, OpKind::kConcat)[0]->attributes), Activation::kNone);
 }
 
 TEST_F(Fold, GivesActivationsToTheOpAbove) {
@@ -96,10 +96,10 @@ TEST_F(Fold, GivesActivationsToTheOpAbove) {
   const Graph graph = folded({sum});
   EXPECT_TRUE(ops(graph, OpKind::kRelu).empty());
   EXPECT_TRUE(ops(graph, OpKind::kUnary).empty());
-  EXPECT_EQ(ops(graph, OpKind::kConv2d)[0]->attributes.activation, Activation::kRelu);
-  EXPECT_EQ(ops(graph, OpKind::kConv2d)[1]->attributes.activation, Activation::kNone);
-  EXPECT_EQ(ops(graph, OpKind::kBatchNorm)[0]->attributes.activation, Activation::kRelu6);
-  EXPECT_EQ(ops(graph, OpKind::kAdd)[0]->attributes.activation, Activation::kRelu);
+  EXPECT_EQ(fused_activation(ops(graph, OpKind::kConv2d)[0]->attributes), Activation::kRelu);
+  EXPECT_EQ(fused_activation(ops(graph, OpKind::kConv2d)[1]->attributes), Activation::kNone);
+  EXPECT_EQ(fused_activation(ops(graph, OpKind::kBatchNorm)[0]->attributes), Activation::kRelu6);
+  EXPECT_EQ(fused_activation(ops(graph, OpKind::kAdd)[0]->attributes), Activation::kRelu);
   // What the activation made keeps its name.
   EXPECT_EQ(graph.tensor(ops(graph, OpKind::kConv2d)[0]->outputs[0]).name, name);
 }
@@ -128,7 +128,7 @@ TEST_F(Fold, AddsResidualsInTheLastBatchNorm) {
   EXPECT_EQ(norms[0]->inputs.size(), 3U);
   ASSERT_EQ(norms[1]->inputs.size(), 4U);
   EXPECT_EQ(norms[1]->inputs[3], norms[0]->outputs[0]);
-  EXPECT_EQ(norms[1]->attributes.activation, Activation::kRelu);
+  EXPECT_EQ(fused_activation(norms[1]->attributes), Activation::kRelu);
   EXPECT_EQ(graph.tensor(norms[1]->outputs[0]).name, name);
 }
 
@@ -145,7 +145,7 @@ TEST_F(Fold, ComposesTransposes) {
   const Graph graph = folded({y});
   const auto transposes = ops(graph, OpKind::kTranspose);
   ASSERT_EQ(transposes.size(), 1U);
-  EXPECT_EQ(transposes[0]->attributes.axes, (Axes{0, 1, 3, 2}));
+  EXPECT_EQ(transposes[0]->as<TransposeAttributes>().axes, (Axes{0, 1, 3, 2}));
   EXPECT_EQ(graph.tensor(transposes[0]->outputs[0]).shape, (Shape{2, 3, 5, 4}));
 }
 
@@ -155,7 +155,7 @@ TEST_F(Fold, ReshapesInsteadOfMovingExtentsOfOne) {
   const Graph graph = folded({y});
   EXPECT_TRUE(ops(graph, OpKind::kTranspose).empty());
   ASSERT_EQ(ops(graph, OpKind::kReshape).size(), 1U);
-  EXPECT_EQ(ops(graph, OpKind::kReshape)[0]->attributes.shape, (Shape{2, 20}));
+  EXPECT_EQ(ops(graph, OpKind::kReshape)[0]->as<ShapeAttributes>().shape, (Shape{2, 20}));
 }
 
 TEST_F(Fold, RemovesTransposesThatUndoEachOther) {
@@ -175,11 +175,11 @@ TEST_F(Fold, FoldsTransposesIntoProducts) {
   EXPECT_TRUE(ops(graph, OpKind::kTranspose).empty());
   const auto products = ops(graph, OpKind::kMatMul);
   ASSERT_EQ(products.size(), 2U);
-  EXPECT_EQ(products[0]->attributes.perm_a, (Axes{0, 2, 1, 3}));
-  EXPECT_EQ(products[0]->attributes.perm_b, (Axes{0, 2, 3, 1}));
-  EXPECT_TRUE(products[0]->attributes.perm_y.empty());
-  EXPECT_EQ(products[1]->attributes.perm_b, (Axes{0, 2, 1, 3}));
-  EXPECT_EQ(products[1]->attributes.perm_y, (Axes{0, 2, 1, 3}));
+  EXPECT_EQ(products[0]->as<ProductAttributes>().perm_a, (Axes{0, 2, 1, 3}));
+  EXPECT_EQ(products[0]->as<ProductAttributes>().perm_b, (Axes{0, 2, 3, 1}));
+  EXPECT_TRUE(products[0]->as<ProductAttributes>().perm_y.empty());
+  EXPECT_EQ(products[1]->as<ProductAttributes>().perm_b, (Axes{0, 2, 1, 3}));
+  EXPECT_EQ(products[1]->as<ProductAttributes>().perm_y, (Axes{0, 2, 1, 3}));
   EXPECT_EQ(graph.tensor(products[1]->outputs[0]).shape, (Shape{2, 6, 2, 4}));
 }
 
@@ -188,7 +188,7 @@ TEST_F(Fold, KeepsATransposeThatAnotherOpReads) {
   const TensorId t = builder_.transpose(x, {0, 2, 1});
   const Graph graph = folded({builder_.matmul(t, x), t});
   EXPECT_EQ(ops(graph, OpKind::kTranspose).size(), 1U);
-  EXPECT_TRUE(ops(graph, OpKind::kMatMul)[0]->attributes.perm_a.empty());
+  EXPECT_TRUE(ops(graph, OpKind::kMatMul)[0]->as<ProductAttributes>().perm_a.empty());
 }
 
 TEST_F(Fold, KeepsTransposesThatWouldScatterAProductsElements) {
@@ -206,8 +206,8 @@ TEST_F(Fold, FoldsFactors) {
   const TensorId copy = builder_.relu(scores);
   const Graph graph = folded({builder_.softmax(builder_.unary(copy, UnaryFunction::kLinear, 7, 0), 2)});
   EXPECT_TRUE(ops(graph, OpKind::kUnary).empty());
-  EXPECT_EQ(ops(graph, OpKind::kMatMul)[0]->attributes.alpha, 7.5F);
-  EXPECT_EQ(ops(graph, OpKind::kSoftmax)[0]->attributes.alpha, 14);
+  EXPECT_EQ(ops(graph, OpKind::kMatMul)[0]->as<ProductAttributes>().factor, 7.5F);
+  EXPECT_EQ(ops(graph, OpKind::kSoftmax)[0]->as<SoftmaxAttributes>().factor, 14);
 }
 
 TEST_F(Fold, KeepsFactorsWithATerm) {

@@ -32,7 +32,8 @@ bool fold_transposes(GraphRewrite& graph, OpIndex index) {
   if (!above) return false;
   Op op = graph.op(index);
   const Op& first = graph.op(*above);
-  for (std::int64_t& axis : op.attributes.axes) axis = first.attributes.axes[static_cast<std::size_t>(axis)];
+  const std::vector<std::int64_t>& order = first.as<TransposeAttributes>().axes;
+  for (std::int64_t& axis : op.as<TransposeAttributes>().axes) axis = order[static_cast<std::size_t>(axis)];
   op.inputs = first.inputs;
   graph.replace(index, std::move(op));
   return true;
@@ -41,10 +42,9 @@ bool fold_transposes(GraphRewrite& graph, OpIndex index) {
 bool fold_still_transpose(GraphRewrite& graph, OpIndex index) {
   Op op = graph.op(index);
   if (op.kind != OpKind::kTranspose) return false;
-  if (moves_bytes(graph.tensor(op.inputs[0]).shape, op.attributes.axes)) return false;
+  if (moves_bytes(graph.tensor(op.inputs[0]).shape, op.as<TransposeAttributes>().axes)) return false;
   op.kind = OpKind::kReshape;
-  op.attributes = {};
-  op.attributes.shape = graph.tensor(op.outputs[0]).shape;
+  op.attributes = ShapeAttributes{graph.tensor(op.outputs[0]).shape};
   graph.replace(index, std::move(op));
   return true;
 }

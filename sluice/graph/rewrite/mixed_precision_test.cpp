@@ -133,7 +133,7 @@ TEST(MixedPrecision, GivesSlicesTheFormatOfTheWhole) {
   ASSERT_TRUE(validate(graph).ok()) << validate(graph).error().message;
   int partial = 0;
   for (const Op& op : graph.ops()) {
-    if (!op.attributes.partial) continue;
+    if (!op.slice.partial) continue;
     ++partial;
     EXPECT_EQ(op.inputs.back(), op.outputs[0]) << op.name;
     const bool logits = op.kind == OpKind::kDense;

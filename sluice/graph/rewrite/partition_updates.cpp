@@ -43,8 +43,9 @@ class Partition {
     return result_.add_tensor(std::move(part));
   }
 
-  void add_op(const Op& beside, OpKind kind, Phase phase, TensorId input, TensorId output, Attributes attributes = {}) {
-    attributes.size = ranks_;
+  void add_op(const Op& beside, OpKind kind, Phase phase, TensorId input, TensorId output,
+              RanksAttributes attributes = {}) {
+    attributes.ranks = ranks_;
     result_.add_op(
         {.name = result_.tensor(kind == OpKind::kAllGather ? input : output).name + "." + std::string(to_string(kind)),
          .kind = kind,
@@ -57,9 +58,8 @@ class Partition {
 
   TensorId scattered(const Op& update) {
     const TensorId part = add_part(update.inputs[1]);
-    Attributes mean;
-    mean.alpha = 1.0F / static_cast<float>(ranks_);
-    add_op(update, OpKind::kReduceScatter, Phase::kBackward, update.inputs[1], part, std::move(mean));
+    add_op(update, OpKind::kReduceScatter, Phase::kBackward, update.inputs[1], part,
+           {.factor = 1.0F / static_cast<float>(ranks_)});
     return part;
   }
 
@@ -77,8 +77,7 @@ class Partition {
       add_op(op, OpKind::kOwnPart, Phase::kUpdate, parameter, part);
       op.inputs[0] = op.outputs[0] = part;
     }
-    Attributes whole;
-    whole.shape = result_.tensor(parameter).shape;
+    RanksAttributes whole{.shape = result_.tensor(parameter).shape};
     const Op update = op;
     result_.add_op(std::move(op));
     add_op(update, OpKind::kAllGather, Phase::kUpdate, part, parameter, std::move(whole));
@@ -98,7 +97,7 @@ Graph partition_updates(const Graph& training, int ranks) {
 
 std::int64_t ranks_of(const Graph& training) {
   const auto scatter = std::ranges::find(training.ops(), OpKind::kReduceScatter, &Op::kind);
-  return scatter == training.ops().end() ? 1 : scatter->attributes.size;
+  return scatter == training.ops().end() ? 1 : scatter->as<RanksAttributes>().ranks;
 }
 
 }  // namespace sluice::graph

@@ -73,7 +73,7 @@ TEST(PartitionUpdates, TheNormIsOfAllRanks) {
   const Graph graph = step_of_ranks({.clip_norm = 1, .ranks = 2});
   const auto clip = std::ranges::find(graph.ops(), OpKind::kClipFactor, &Op::kind);
   ASSERT_NE(clip, graph.ops().end());
-  EXPECT_EQ(clip->attributes.size, 2);
+  EXPECT_EQ(clip->as<ClipAttributes>().ranks, 2);
   EXPECT_TRUE(is_collective(*clip));
   EXPECT_EQ(std::ranges::count(graph.ops(), OpKind::kClipFactor, &Op::kind), 1) << "one norm for all parameters";
   EXPECT_EQ(std::ssize(clip->inputs), std::ranges::count(graph.ops(), OpKind::kSgdUpdate, &Op::kind));

@@ -47,9 +47,7 @@ Op next_scale(const Op& factor, const ScaleState& state) {
         .outputs = {state.scale, state.counts},
         .layer = factor.layer,
         .phase = factor.phase};
-  op.attributes.alpha = 2;
-  op.attributes.beta = 0.5F;
-  op.attributes.size = kStepsOfLossScale;
+  op.attributes = LossScaleAttributes{.growth = 2, .backoff = 0.5F, .steps = kStepsOfLossScale};
   if (state.of_updates != state.scale) {
     op.inputs.push_back(state.of_updates);
     op.outputs.push_back(state.of_updates);
@@ -70,7 +68,8 @@ Graph scale_loss(const Graph& clipped, float initial) {
   const auto factor = std::ranges::find(clipped.ops(), OpKind::kClipFactor, &Op::kind);
   SLUICE_CHECK(factor != clipped.ops().end() && std::ranges::count(clipped.ops(), OpKind::kClipFactor, &Op::kind) == 1,
                clipped.name + " updates once a step, by a factor");
-  const bool delayed = std::ranges::any_of(clipped.ops(), [](const Op& op) { return op.attributes.delayed; });
+  const bool delayed = std::ranges::any_of(
+      clipped.ops(), [](const Op& op) { return is_update(op.kind) && op.as<UpdateAttributes>().delayed; });
   Graph result;
   result.name = clipped.name;
   result.layers = clipped.layers;
@@ -82,7 +81,8 @@ Graph scale_loss(const Graph& clipped, float initial) {
   for (Op op : clipped.ops()) {
     if (starts_gradients(op.kind)) op.inputs.push_back(state.scale);
     if (op.kind == OpKind::kClipFactor) op.inputs.insert(op.inputs.end(), {state.of_updates, state.counts});
-    op.attributes.scaled = op.kind == OpKind::kClipFactor || is_update(op.kind);
+    if (op.kind == OpKind::kClipFactor) op.as<ClipAttributes>().scaled = true;
+    if (is_update(op.kind)) op.as<UpdateAttributes>().scaled = true;
     result.add_op(std::move(op));
   }
   result.add_op(next_scale(*factor, state));

@@ -33,10 +33,10 @@ TEST(ScaleLoss, MultipliesWhereGradientsBeginAndDividesWhereTheyUpdate) {
   for (const Op& op : scaled_step_ops(graph, OpKind::kSoftmaxCrossEntropyBackward)) EXPECT_EQ(op.inputs.back(), scale);
   const std::vector<Op> factors = scaled_step_ops(graph, OpKind::kClipFactor);
   ASSERT_EQ(factors.size(), 1U);
-  EXPECT_EQ(factors.front().attributes.alpha, 0) << "clips nothing";
+  EXPECT_EQ(factors.front().as<ClipAttributes>().norm, 0) << "clips nothing";
   for (const Op& op : graph.ops()) {
     if (!is_update(op.kind)) continue;
-    EXPECT_TRUE(op.attributes.scaled) << op.name;
+    EXPECT_TRUE(op.as<UpdateAttributes>().scaled) << op.name;
     EXPECT_EQ(op.inputs[2 + moments_of(op.kind)], factors.front().outputs[0]) << op.name;
   }
   EXPECT_EQ(graph.ops().back().kind, OpKind::kLossScale) << "behind everything that reads it";
@@ -48,7 +48,7 @@ TEST(ScaleLoss, ScalesEveryBatchOfAStep) {
   const std::vector<Op> losses = scaled_step_ops(graph, OpKind::kSoftmaxCrossEntropyBackward);
   EXPECT_EQ(losses.size() % 3, 0U);
   for (const Op& op : losses) EXPECT_EQ(op.inputs.size(), 3U);
-  EXPECT_EQ(scaled_step_ops(graph, OpKind::kClipFactor).front().attributes.alpha, 0.5F);
+  EXPECT_EQ(scaled_step_ops(graph, OpKind::kClipFactor).front().as<ClipAttributes>().norm, 0.5F);
 }
 
 // A gradient that waits for a step was made with the scale of that step.

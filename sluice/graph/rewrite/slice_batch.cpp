@@ -99,7 +99,7 @@ TensorId BatchSlicer::input_part(TensorId id, std::size_t slice, const Op& reade
   const TensorId taken = part(id, slice);
   result_.add_op({.name = graph_.tensor(id).name + ".slice" + suffix(slice),
                   .kind = OpKind::kSliceBatch,
-                  .attributes = {.out_begin = cuts_[slice].begin, .out_end = cuts_[slice].end},
+                  .slice = {.begin = cuts_[slice].begin, .end = cuts_[slice].end},
                   .inputs = {whole_[as_index(id)]},
                   .outputs = {taken},
                   .layer = reader.layer,
@@ -111,7 +111,7 @@ void BatchSlicer::place(TensorId id, std::size_t slice, const Op& writer) {
   const TensorId whole = whole_[as_index(id)];
   Op op{.name = graph_.tensor(id).name + ".place" + suffix(slice),
         .kind = OpKind::kPlaceBatch,
-        .attributes = {.out_begin = cuts_[slice].begin, .out_end = cuts_[slice].end, .partial = slice > 0},
+        .slice = {.begin = cuts_[slice].begin, .end = cuts_[slice].end, .partial = slice > 0},
         .inputs = {part(id, slice)},
         .outputs = {whole},
         .layer = writer.layer,
@@ -144,7 +144,7 @@ void BatchSlicer::emit_slice(const Op& original, std::size_t slice) {
   op.name += suffix(slice);
   for (TensorId& id : op.inputs) id = input_part(id, slice, original);
   for (TensorId& id : op.outputs) id = part(id, slice);
-  if (!op.attributes.shape.empty()) op.attributes.shape[0] = cuts_[slice].length();
+  if (op.kind == OpKind::kPad) op.as<PartAttributes>().shape[0] = cuts_[slice].length();
   result_.add_op(std::move(op));
   for (const TensorId id : original.outputs) {
     if (graph_.tensor(id).role == Role::kGradient) {

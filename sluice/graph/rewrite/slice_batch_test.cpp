@@ -66,7 +66,7 @@ TEST(SliceBatch, RunsOneSliceThroughAllOpsOfARunBeforeTheNext) {
   const Graph sliced = slice_batch(sliceable_network(), kLimit);
   std::vector<std::string> forward;
   for (const Op& op : sliced.ops()) {
-    if (op.phase == Phase::kForward && op.attributes.out_end == 0 && op.layer == 1) forward.push_back(op.name);
+    if (op.phase == Phase::kForward && op.slice.end == 0 && op.layer == 1) forward.push_back(op.name);
   }
   ASSERT_EQ(forward.size(), 9U);
   for (std::size_t i = 0; i < 3; ++i) EXPECT_THAT(forward[i], ::testing::EndsWith("[0:2]"));
@@ -193,7 +193,7 @@ TEST(SliceBatch, KeepsComputedWeightsWhole) {
   builder.begin_layer("net");
   const TensorId x = builder.input(4, 3, 16, 16, 10);
   const TensorId weight = builder.named_parameter("w", {4, 3, 1, 1}, {.kind = Init::Kind::kNormal, .stddev = 1});
-  Attributes attributes;
+  ConvolutionAttributes attributes;
   attributes.window = square_window(1);
   const TensorId doubled = builder.unary(weight, UnaryFunction::kLinear, 2, 0);
   const TensorId y = builder.add(OpKind::kConv2d, attributes, {x, doubled});
@@ -209,7 +209,7 @@ TEST(SliceBatch, UpdatesWeightsBeforeALaterStageReadsThem) {
   builder.begin_layer("net");
   const TensorId x = builder.input(4, 3, 16, 16, 10);
   TensorId weight = -1;
-  Attributes attributes;
+  ConvolutionAttributes attributes;
   attributes.window = square_window(1);
   for (const char* stage : {"a", "b"}) {
     if (weight < 0) weight = builder.named_parameter("w", {8, 3, 1, 1}, {.kind = Init::Kind::kNormal, .stddev = 1});

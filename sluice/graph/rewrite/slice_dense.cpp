@@ -47,7 +47,7 @@ struct Operands {
 // would want the whole.
 std::optional<Operands> operands_of(const Op& op) {
   const OperandLetters& letters = traits(op.kind).features;
-  if (letters.empty() || op.attributes.out_end != 0 || op.attributes.activation != Activation::kNone) return {};
+  if (letters.empty() || op.slice.end != 0 || fused_activation(op.attributes) != Activation::kNone) return {};
   Operands operands;
   const auto add = [&](TensorId id, char letter) {
     (letter == 'c' ? operands.cut : letter == 'r' ? operands.read : operands.write).push_back(id);
@@ -93,7 +93,7 @@ class Slicer {
   Slicer(const Graph& graph, Bytes limit) : graph_(graph), group_of_op_(graph.ops().size(), kNone) {
     for (OpIndex index = 0; index < graph.op_count(); ++index) {
       const Op& op = graph.op(index);
-      const bool whole = op.attributes.out_end == 0 && group_of_op_[as_index(index)] == kNone;
+      const bool whole = op.slice.end == 0 && group_of_op_[as_index(index)] == kNone;
       if (!whole || (op.kind != OpKind::kDense && op.kind != OpKind::kEmbedding)) continue;
       const Tensor& weight = graph.tensor(op.inputs[1]);
       if (weight.role != Role::kParameter || weight.bytes <= limit || weight.shape[0] < 2) continue;
@@ -211,12 +211,12 @@ class Slicer {
     op.name += fmt::format("[{}:{}]", features.begin, features.end);
     // An op that sees parts alone does not know that they are parts.
     if (!operands.read.empty() || !operands.write.empty()) {
-      op.attributes.out_begin = features.begin;
-      op.attributes.out_end = features.end;
+      op.slice.begin = features.begin;
+      op.slice.end = features.end;
     }
     // The output stays whole, so every slice but the first to run finds the others' work in it.
     if (!operands.write.empty() && !first) {
-      op.attributes.partial = true;
+      op.slice.partial = true;
       op.inputs.push_back(op.outputs[0]);
     }
     result_.add_op(std::move(op));

@@ -12,7 +12,7 @@
 // An embedding is sliced by rows of its vocabulary; so is a weight that an embedding and the last dense layer share
 // (GPT-2, BERT), in all its ops. Weights, biases, their gradients and optimizer states become one tensor per slice,
 // "fc1.weight[0:1024]", which starts with the values that the same part of the whole would have. y, dy and x stay
-// whole. Ops get Attributes::out_begin, out_end and partial (op.hpp). Consecutive ops on one weight are all done for
+// whole. Ops get a Slice (attributes.hpp). Consecutive ops on one weight are all done for
 // one slice before the next slice begins, except where one of them needs a whole tensor that another makes part by
 // part.
 #pragma once

@@ -34,7 +34,7 @@ Graph dense_network(bool residual = false) {
 std::vector<const Op*> ops_of(const Graph& graph, OpKind kind) {
   std::vector<const Op*> ops;
   for (const Op& op : graph.ops()) {
-    if (op.kind == kind && op.attributes.out_end != 0) ops.push_back(&op);
+    if (op.kind == kind && op.slice.end != 0) ops.push_back(&op);
   }
   return ops;
 }
@@ -61,8 +61,8 @@ TEST(SliceDense, CutsFeaturesInMultiplesOfSixteenWithinTheLimit) {
   ASSERT_EQ(forward.size(), 4U);  // 40 features fit, so 32 a slice: 7 units of 16 in 4 slices
   std::int64_t next = 0;
   for (const Op* op : forward) {
-    EXPECT_EQ(op->attributes.out_begin, next);
-    next = op->attributes.out_end;
+    EXPECT_EQ(op->slice.begin, next);
+    next = op->slice.end;
     EXPECT_TRUE(next % 16 == 0 || next == 100);
     EXPECT_LE(graph.tensor(op->inputs[1]).bytes, 40 * kFeatureBytes);
   }
@@ -76,13 +76,13 @@ TEST(SliceDense, EverySliceButTheFirstAddsToWhatIsThere) {
     ASSERT_EQ(ops.size(), 4U);
     for (std::size_t i = 0; i < ops.size(); ++i) {
       const std::size_t whole_inputs = kind == OpKind::kDense ? 3 : 2;
-      EXPECT_EQ(ops[i]->attributes.partial, i > 0);
+      EXPECT_EQ(ops[i]->slice.partial, i > 0);
       EXPECT_EQ(ops[i]->inputs.size(), whole_inputs + (i > 0 ? 1 : 0));
       EXPECT_EQ(ops[i]->outputs, ops[0]->outputs) << "the output stays whole";
       EXPECT_EQ(ops[i]->inputs.back() == ops[i]->outputs[0], i > 0);
     }
   }
-  for (const Op* op : ops_of(graph, OpKind::kDenseBackwardWeights)) EXPECT_FALSE(op->attributes.partial);
+  for (const Op* op : ops_of(graph, OpKind::kDenseBackwardWeights)) EXPECT_FALSE(op->slice.partial);
 }
 
 TEST(SliceDense, FinishesOneSliceBeforeTheNext) {
@@ -194,14 +194,14 @@ TEST(SliceDense, SlicesEmbeddingsByRowsOfTheVocabulary) {
   ASSERT_TRUE(validate(graph).ok()) << validate(graph).error().message;
   const auto forward = ops_of(graph, OpKind::kEmbedding);
   ASSERT_EQ(forward.size(), 2U);
-  EXPECT_FALSE(forward[0]->attributes.partial);
-  EXPECT_TRUE(forward[1]->attributes.partial);
+  EXPECT_FALSE(forward[0]->slice.partial);
+  EXPECT_TRUE(forward[1]->slice.partial);
   EXPECT_EQ(forward[1]->inputs,
             (std::vector<TensorId>{forward[0]->inputs[0], forward[1]->inputs[1], forward[0]->outputs[0]}));
-  EXPECT_EQ(graph.tensor(forward[1]->inputs[1]).shape[0], 100 - forward[1]->attributes.out_begin);
+  EXPECT_EQ(graph.tensor(forward[1]->inputs[1]).shape[0], 100 - forward[1]->slice.begin);
   const auto backward = ops_of(graph, OpKind::kEmbeddingBackward);
   ASSERT_EQ(backward.size(), 2U);
-  for (const Op* op : backward) EXPECT_FALSE(op->attributes.partial);
+  for (const Op* op : backward) EXPECT_FALSE(op->slice.partial);
   EXPECT_EQ(graph.tensor(backward[0]->outputs[0]).shape, graph.tensor(forward[1]->inputs[1]).shape);
 }
 

@@ -54,7 +54,7 @@ class LossSlicer {
 
  private:
   // What one slice's ops share.
-  struct Slice {
+  struct SlicedRows {
     Rows rows;
     Phase phase;
     bool first;
@@ -94,12 +94,12 @@ class LossSlicer {
   }
 
   // The same op for some rows; operands are those of result_.
-  void emit_slice(OpIndex original, const Slice& slice, Attributes attributes, std::vector<TensorId> inputs,
+  void emit_slice(OpIndex original, const SlicedRows& slice, const Slice& share, std::vector<TensorId> inputs,
                   std::vector<TensorId> outputs) {
     Op part = op(original);
     part.name += suffix(slice.rows);
     part.phase = slice.phase;
-    part.attributes = std::move(attributes);
+    part.slice = share;
     part.inputs = std::move(inputs);
     part.outputs = std::move(outputs);
     result_.add_op(std::move(part));
@@ -107,10 +107,11 @@ class LossSlicer {
 
   // An op that stands beside `neighbour`, named after what it makes or changes.
   void emit_beside(OpIndex neighbour, Phase phase, OpKind kind, const std::string& name, const Attributes& attributes,
-                   std::vector<TensorId> inputs, TensorId output) {
+                   const Slice& share, std::vector<TensorId> inputs, TensorId output) {
     result_.add_op({.name = name,
                     .kind = kind,
                     .attributes = attributes,
+                    .slice = share,
                     .inputs = std::move(inputs),
                     .outputs = {output},
                     .layer = op(neighbour).layer,
@@ -119,7 +120,7 @@ class LossSlicer {
 
   void emit_view(OpIndex neighbour, Phase phase, TensorId from, TensorId to) {
     const Tensor& view = result_.tensor(to);
-    emit_beside(neighbour, phase, OpKind::kReshape, view.name + ".view", {.shape = view.shape}, {from}, to);
+    emit_beside(neighbour, phase, OpKind::kReshape, view.name + ".view", ShapeAttributes{view.shape}, {}, {from}, to);
   }
 
   // `id`, of graph_, as a matrix of its rows: itself, or one that the caller makes a view from or of.
@@ -154,27 +155,27 @@ class LossSlicer {
     if (dx != dx_rows) emit_view(chain.dense, phase, dx_rows, dx);
   }
 
-  void emit_rows(const LossChain& chain, const Slice& slice) {
+  void emit_rows(const LossChain& chain, const SlicedRows& slice) {
     const Op& dense = op(chain.dense);
     const Op& loss = op(chain.loss);
     const std::string suffix = this->suffix(slice.rows);
-    const Attributes part{.out_begin = slice.rows.begin, .out_end = slice.rows.end};
+    const Slice part{.begin = slice.rows.begin, .end = slice.rows.end};
     const Shape shape = {slice.rows.length(), graph_.tensor(dense.outputs[0]).shape.back()};
 
     const Tensor& whole = result_.tensor(slice.x);
     const std::string name = whole.name + ".slice" + suffix;
     const TensorId x = add_slice(whole, slice.rows, {slice.rows.length(), whole.shape[1]});
-    emit_beside(chain.dense, slice.phase, OpKind::kSliceBatch, name, part, {slice.x}, x);
+    emit_beside(chain.dense, slice.phase, OpKind::kSliceBatch, name, {}, part, {slice.x}, x);
 
     std::vector<TensorId> dense_inputs = renamed(dense.inputs);
     dense_inputs[0] = x;
     const TensorId logits = add_slice(graph_.tensor(dense.outputs[0]), slice.rows, shape);
-    emit_slice(chain.dense, slice, dense.attributes, std::move(dense_inputs), {logits});
+    emit_slice(chain.dense, slice, dense.slice, std::move(dense_inputs), {logits});
 
     const TensorId probabilities = add_slice(graph_.tensor(loss.outputs[1]), slice.rows, shape);
     const TensorId labels = renamed(loss.inputs[1]);
     const TensorId sum = renamed(loss.outputs[0]);
-    Attributes loss_part = part;
+    Slice loss_part = part;
     loss_part.accumulate = !slice.first;
     std::vector<TensorId> loss_inputs = {logits, labels};
     if (!slice.first) loss_inputs.push_back(sum);
@@ -186,25 +187,25 @@ class LossSlicer {
     for (const OpIndex product : chain.products) emit_product(product, slice, x, dlogits);
   }
 
-  void emit_product(OpIndex index, const Slice& slice, TensorId x, TensorId dlogits) {
+  void emit_product(OpIndex index, const SlicedRows& slice, TensorId x, TensorId dlogits) {
     const Op& product = op(index);
     if (product.kind == OpKind::kDenseBackwardData) {
       const Tensor& whole = result_.tensor(slice.dx);
       const std::string name = whole.name + ".place" + suffix(slice.rows);
       const TensorId dx = add_slice(whole, slice.rows, result_.tensor(x).shape);
-      emit_slice(index, slice, product.attributes, {dlogits, renamed(product.inputs[1])}, {dx});
+      emit_slice(index, slice, product.slice, {dlogits, renamed(product.inputs[1])}, {dx});
       std::vector<TensorId> placed = {dx};
       if (!slice.first) placed.push_back(slice.dx);
-      const Attributes part{.out_begin = slice.rows.begin, .out_end = slice.rows.end, .partial = !slice.first};
-      emit_beside(index, slice.phase, OpKind::kPlaceBatch, name, part, std::move(placed), slice.dx);
+      const Slice part{.begin = slice.rows.begin, .end = slice.rows.end, .partial = !slice.first};
+      emit_beside(index, slice.phase, OpKind::kPlaceBatch, name, {}, part, std::move(placed), slice.dx);
       return;
     }
-    Attributes attributes = product.attributes;
-    attributes.accumulate = attributes.accumulate || !slice.first;
+    Slice share = product.slice;
+    share.accumulate = share.accumulate || !slice.first;
     const std::vector<TensorId> gradients = renamed(product.outputs);
     std::vector<TensorId> inputs = {x, dlogits};
-    if (attributes.accumulate) inputs.insert(inputs.end(), gradients.begin(), gradients.end());
-    emit_slice(index, slice, std::move(attributes), std::move(inputs), gradients);
+    if (share.accumulate) inputs.insert(inputs.end(), gradients.begin(), gradients.end());
+    emit_slice(index, slice, share, std::move(inputs), gradients);
   }
 
   const Graph& graph_;

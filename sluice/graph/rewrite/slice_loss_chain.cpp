@@ -9,7 +9,7 @@ namespace sluice::graph {
 namespace {
 
 bool is_whole(const Op& op) {
-  return op.attributes.out_end == 0 && !op.attributes.partial && op.attributes.activation == Activation::kNone;
+  return op.slice.end == 0 && !op.slice.partial && fused_activation(op.attributes) == Activation::kNone;
 }
 
 bool is_kept(Role role) { return is_persistent(role) || role == Role::kOutput; }
@@ -104,7 +104,8 @@ bool LossChainFinder::same_value(TensorId a, TensorId b) const {
   if (!maker_a || !maker_b) return false;
   const Op& op_a = graph_.op(*maker_a);
   const Op& op_b = graph_.op(*maker_b);
-  return op_a.kind == op_b.kind && op_a.attributes == op_b.attributes && op_a.outputs[0] == a && op_b.outputs[0] == b &&
+  return op_a.kind == op_b.kind && op_a.attributes == op_b.attributes && op_a.slice == op_b.slice &&
+         op_a.outputs[0] == a && op_b.outputs[0] == b &&
          std::equal(op_a.inputs.begin(), op_a.inputs.end(), op_b.inputs.begin(), op_b.inputs.end(),
                     [&](TensorId x, TensorId y) { return same_value(x, y); });
 }

@@ -108,7 +108,7 @@ TEST(SliceLoss, NeverHoldsAllLogits) {
     }
   }
   std::vector<std::int64_t> ends;
-  for (const Op* op : all_of_kind(graph, OpKind::kSoftmaxCrossEntropy)) ends.push_back(op->attributes.out_end);
+  for (const Op* op : all_of_kind(graph, OpKind::kSoftmaxCrossEntropy)) ends.push_back(op->slice.end);
   EXPECT_THAT(ends, ElementsAre(3, 6, 9, 10)) << "equal slices, the last smaller";
 }
 
@@ -118,9 +118,9 @@ TEST(SliceLoss, LossAndWeightGradientsAreSummedInPlace) {
     std::vector<const Op*> ops = all_of_kind(graph, kind);
     std::erase_if(ops, [](const Op* op) { return op->name.find("decoder") == std::string::npos; });
     ASSERT_EQ(ops.size(), 2U) << to_string(kind);
-    EXPECT_FALSE(ops[0]->attributes.accumulate);
+    EXPECT_FALSE(ops[0]->slice.accumulate);
     EXPECT_EQ(ops[0]->inputs.size(), 2U);
-    EXPECT_TRUE(ops[1]->attributes.accumulate);
+    EXPECT_TRUE(ops[1]->slice.accumulate);
     EXPECT_EQ(ops[1]->inputs[2], ops[0]->outputs[0]);
     EXPECT_EQ(ops[1]->outputs[0], ops[0]->outputs[0]);
   }
@@ -135,9 +135,9 @@ TEST(SliceLoss, ALossThatIsAddedToMustBeAnOperand) {
   EXPECT_EQ(validate(graph).error().message,
             "op 'decoder.softmax_cross_entropy[5:10]' (softmax_cross_entropy): a partial or accumulating op must name "
             "its outputs as its last inputs");
-  op.attributes.accumulate = false;
+  op.slice.accumulate = false;
   EXPECT_TRUE(validate(graph).ok());
-  op.attributes.out_end = 11;
+  op.slice.end = 11;
   EXPECT_FALSE(validate(graph).ok()) << "more rows than logits";
 }
 

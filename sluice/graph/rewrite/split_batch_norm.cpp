@@ -24,7 +24,8 @@ class Splitter {
     tensor.part = part_beside(tensor, ".part");
     tensor.name += ".part";
     const TensorId part = result_.graph.add_tensor(std::move(tensor));
-    const Attributes merging{.size = channel_elements(x), .momentum = norm.attributes.momentum};
+    const NormAttributes merging{.channel_elements = channel_elements(x),
+                                 .momentum = norm.as<NormAttributes>().momentum};
     add_part(norm, ".statistics", OpKind::kBatchNormStatistics, {}, {x}, {part});
     add_part(norm, ".merge", OpKind::kBatchNormMerge, merging, {part, running}, {stats, norm.outputs[2]});
     std::vector<TensorId> inputs{x, scale_shift, stats};
@@ -34,8 +35,8 @@ class Splitter {
 
   void split_backward(const Op& norm) {
     const TensorId dscale_shift = norm.outputs[1];
-    Attributes applying = norm.attributes;
-    applying.size = channel_elements(norm.inputs[0]);
+    auto applying = norm.as<NormAttributes>();
+    applying.channel_elements = channel_elements(norm.inputs[0]);
     std::vector<TensorId> inputs = norm.inputs;
     add_part(norm, ".sums", OpKind::kBatchNormBackwardSums, norm.attributes, inputs, {dscale_shift});
     inputs.push_back(dscale_shift);

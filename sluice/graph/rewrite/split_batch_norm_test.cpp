@@ -24,7 +24,7 @@ Graph normalized_network() {
   const TensorId scale_shift = builder.named_parameter("scale_shift", {2, 8}, {.kind = Init::Kind::kScaleShift});
   const TensorId running =
       builder.named_parameter("running", {2, 8}, {.kind = Init::Kind::kRunningStats}, Role::kBuffer);
-  const Attributes attributes{.activation = Activation::kRelu, .epsilon = 1e-3F, .momentum = 0.2F};
+  const NormAttributes attributes{.activation = Activation::kRelu, .epsilon = 1e-3F, .momentum = 0.2F};
   const TensorId z =
       builder.add(OpKind::kBatchNorm, attributes, {builder.conv2d(y, {.out_channels = 8}), scale_shift, running, y});
   builder.softmax_cross_entropy(builder.dense(builder.global_avg_pool(z), 10));
@@ -76,9 +76,9 @@ TEST(SplitBatchNorm, PartsNameTheOperandsOfTheNorm) {
   EXPECT_EQ(apply.inputs, (std::vector<TensorId>{norm.inputs[0], norm.inputs[1], norm.outputs[1], norm.inputs[3]}));
   EXPECT_EQ(apply.outputs, (std::vector<TensorId>{norm.outputs[0]}));
   EXPECT_EQ(apply.name, norm.name);
-  EXPECT_EQ(apply.attributes.activation, Activation::kRelu);
-  EXPECT_EQ(merge.attributes.size, kChannelElements);
-  EXPECT_EQ(merge.attributes.momentum, norm.attributes.momentum);
+  EXPECT_EQ(fused_activation(apply.attributes), Activation::kRelu);
+  EXPECT_EQ(merge.as<NormAttributes>().channel_elements, kChannelElements);
+  EXPECT_EQ(merge.as<NormAttributes>().momentum, norm.as<NormAttributes>().momentum);
 }
 
 TEST(SplitBatchNorm, GradientsKeepTheActivationAndTheOrder) {
@@ -91,10 +91,10 @@ TEST(SplitBatchNorm, GradientsKeepTheActivationAndTheOrder) {
   EXPECT_EQ(sums.outputs, (std::vector<TensorId>{norm.outputs[1]}));
   EXPECT_EQ(apply.inputs.back(), norm.outputs[1]);
   EXPECT_EQ(apply.outputs, (std::vector<TensorId>{norm.outputs[0]}));
-  EXPECT_EQ(apply.attributes.size, kChannelElements);
+  EXPECT_EQ(apply.as<NormAttributes>().channel_elements, kChannelElements);
   for (const Op* part : {&sums, &apply}) {
-    EXPECT_EQ(part->attributes.activation, Activation::kRelu6);
-    EXPECT_EQ(part->attributes.epsilon, norm.attributes.epsilon);
+    EXPECT_EQ(fused_activation(part->attributes), Activation::kRelu6);
+    EXPECT_EQ(part->as<NormAttributes>().epsilon, norm.as<NormAttributes>().epsilon);
     EXPECT_EQ(part->phase, Phase::kBackward);
   }
 }

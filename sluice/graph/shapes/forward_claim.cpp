@@ -76,7 +76,7 @@ Claim layer_norm_claim(const Op& /*op*/, const Shapes& in, const Shapes& out) {
 }
 
 Claim lstm_cell_claim(const Op& op, const Shapes& in, const Shapes& out) {
-  const Attributes& a = op.attributes;
+  const auto& a = op.as<RecurrentAttributes>();
   const std::size_t inputs = 3 + (a.state ? 2U : 0U) + (a.carry ? 1U : 0U);
   if (in.size() != inputs || out.size() < (a.state ? 3U : 1U)) return std::nullopt;
   ForwardClaim claim{OpKind::kLstmCell, {in[1]}, {in[0], in[2], out[0]}};
@@ -105,7 +105,7 @@ Claim update_claim(const Op& op, const Shapes& in, const Shapes& out) {
   ForwardClaim claim{op.kind, in, out};
   const std::size_t own = 2 + moments_of(op.kind);
   for (; claim.inputs.size() > own; claim.inputs.pop_back()) {
-    const bool scaled = op.attributes.scaled && claim.inputs.size() == own + 1;
+    const bool scaled = op.as<UpdateAttributes>().scaled && claim.inputs.size() == own + 1;
     claim.equal.emplace_back(claim.inputs.back(), Shape{scaled ? 2 : 1});
   }
   if (has_master(op)) {

@@ -15,7 +15,13 @@ namespace sluice::graph {
 struct ShapeRule {
   OpKind kind;
   const Attributes& attributes;
+  const Slice& slice;
   std::span<const Shape> inputs;
+
+  template <typename Family>
+  const Family& as() const {
+    return attributes_as<Family>(attributes);
+  }
 
   Error error(const std::string& detail) const;
   // Checks the number of inputs, and that all their extents are at least 1.

@@ -54,7 +54,7 @@ Result<Shapes> all_of_one_shape(const ShapeRule& rule, std::size_t inputs, std::
 
 // Of a slice of the rows, all labels are given, in whatever shape.
 Status expect_labels(const ShapeRule& rule, const Shape& logits, const Shape& labels) {
-  const auto [begin, end] = std::pair(rule.attributes.out_begin, rule.attributes.out_end);
+  const auto [begin, end] = std::pair(rule.slice.begin, rule.slice.end);
   if (end == 0) return rule.expect_shape("labels", labels, {logits.begin(), logits.end() - 1});
   const std::int64_t rows = element_count(logits) / logits.back();
   if (begin >= 0 && end - begin == rows && end <= element_count(labels)) return {};
@@ -76,23 +76,25 @@ Result<Shapes> update_shapes(const ShapeRule& rule) {
 
 Result<Shapes> part_of_ranks(const ShapeRule& rule) {
   SLUICE_RETURN_IF_ERROR(rule.expect_inputs(1, 1));
-  if (rule.attributes.size < 1) return rule.error("expects ranks");
-  return Shapes{{part_elements(element_count(rule.inputs[0]), rule.attributes.size)}};
+  const std::int64_t ranks = rule.as<RanksAttributes>().ranks;
+  if (ranks < 1) return rule.error("expects ranks");
+  return Shapes{{part_elements(element_count(rule.inputs[0]), ranks)}};
 }
 
 Result<Shapes> all_of_ranks(const ShapeRule& rule) {
   SLUICE_RETURN_IF_ERROR(rule.expect_inputs(1, 1));
-  if (rule.attributes.size < 1) return rule.error("expects ranks");
-  const Shape part{part_elements(element_count(rule.attributes.shape), rule.attributes.size)};
+  const auto& [ranks, factor, whole] = rule.as<RanksAttributes>();
+  if (ranks < 1) return rule.error("expects ranks");
+  const Shape part{part_elements(element_count(whole), ranks)};
   SLUICE_RETURN_IF_ERROR(rule.expect_shape("a part", rule.inputs[0], part));
-  return Shapes{rule.attributes.shape};
+  return Shapes{whole};
 }
 
 Result<Shapes> clip_factor_shapes(const ShapeRule& rule) {
-  const bool scaled = rule.attributes.scaled;
+  const auto& [norm, epsilon, ranks, scaled] = rule.as<ClipAttributes>();
   if (rule.inputs.size() < (scaled ? 3U : 1U)) return rule.error("expects the sums of some gradients");
-  if (!(rule.attributes.alpha > 0) && !scaled) {
-    return rule.error(fmt::format("expects a norm above 0, got {}", rule.attributes.alpha));
+  if (!(norm > 0) && !scaled) {
+    return rule.error(fmt::format("expects a norm above 0, got {}", norm));
   }
   for (std::size_t i = 0; i < rule.inputs.size(); ++i) {
     const bool counts = scaled && i + 1 == rule.inputs.size();
@@ -111,8 +113,9 @@ Result<Shapes> loss_scale_shapes(const ShapeRule& rule) {
 }
 
 Result<Shapes> dropout_shapes(const ShapeRule& rule) {
-  if (!(rule.attributes.rate >= 0 && rule.attributes.rate < 1)) {
-    return rule.error(fmt::format("expects a rate in [0, 1), got {}", rule.attributes.rate));
+  const float rate = rule.as<DropoutAttributes>().rate;
+  if (!(rate >= 0 && rate < 1)) {
+    return rule.error(fmt::format("expects a rate in [0, 1), got {}", rate));
   }
   return same_shape(rule);
 }
@@ -130,11 +133,15 @@ Result<Shapes> number_of_one(const ShapeRule& rule) {
   return Shapes{{1}};
 }
 
-Result<std::vector<Shape>> infer_shapes(OpKind kind, const Attributes& attributes, std::span<const Shape> inputs) {
+Result<std::vector<Shape>> infer_shapes(OpKind kind, const Attributes& attributes, std::span<const Shape> inputs,
+                                        const Slice& slice) {
 #define SLUICE_SHAPE_RULE(...) SLUICE_OP_SHAPES(__VA_ARGS__),
   static constexpr std::array<Result<Shapes> (*)(const ShapeRule&), kOpKinds> kRules{SLUICE_OPS(SLUICE_SHAPE_RULE)};
 #undef SLUICE_SHAPE_RULE
-  return kRules.at(static_cast<std::size_t>(kind))({kind, attributes, inputs});
+  const bool defaults = std::holds_alternative<NoAttributes>(attributes);
+  const ShapeRule rule{kind, defaults ? default_attributes(kind) : attributes, slice, inputs};
+  if (!of_family(kind, rule.attributes)) return rule.error("has the attributes of another kind of op");
+  return kRules.at(static_cast<std::size_t>(kind))(rule);
 }
 
 }  // namespace sluice::graph

@@ -17,7 +17,9 @@ namespace sluice::graph {
 using Shapes = std::vector<Shape>;
 
 // All output shapes, in the table's order, of a forward op (kInput, kSliceBatch and kPlaceBatch excepted), an update or
-// such a backward op. Errors (kBadInput) name the op, what it expects and what it got.
-Result<Shapes> infer_shapes(OpKind kind, const Attributes& attributes, std::span<const Shape> inputs);
+// such a backward op. No attributes stand for its family's defaults. Errors (kBadInput) name the op, what it expects and what
+// it got.
+Result<Shapes> infer_shapes(OpKind kind, const Attributes& attributes, std::span<const Shape> inputs,
+                            const Slice& slice = {});
 
 }  // namespace sluice::graph

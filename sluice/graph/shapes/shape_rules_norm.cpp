@@ -10,7 +10,7 @@ Shape per_channel(const Shape& x) { return {2, x[1]}; }
 
 // The batch has at least `part` elements of each channel, and a multiple of them: slices are equal.
 Status expect_size(const ShapeRule& rule, std::int64_t part) {
-  const std::int64_t size = rule.attributes.size;
+  const std::int64_t size = rule.as<NormAttributes>().channel_elements;
   if (size >= part && size % part == 0) return {};
   return rule.error(fmt::format("expects a size that is a multiple of {}, got {}", part, size));
 }
@@ -66,8 +66,9 @@ Result<Shapes> layer_norm_shapes(const ShapeRule& rule) {
 Result<Shapes> local_response_norm_shapes(const ShapeRule& rule) {
   SLUICE_RETURN_IF_ERROR(rule.expect_inputs(1, 1));
   SLUICE_RETURN_IF_ERROR(rule.expect_image(0));
-  if (rule.attributes.size < 1) {
-    return rule.error(fmt::format("expects a size of at least 1 channel, got {}", rule.attributes.size));
+  const std::int64_t channels = rule.as<ResponseNormAttributes>().channels;
+  if (channels < 1) {
+    return rule.error(fmt::format("expects a size of at least 1 channel, got {}", channels));
   }
   return Shapes{rule.inputs[0]};
 }

@@ -55,8 +55,8 @@ Result<Shapes> dense_shapes(const ShapeRule& rule) {
 
 Result<Shapes> matmul_shapes(const ShapeRule& rule) {
   SLUICE_RETURN_IF_ERROR(rule.expect_inputs(2, 2));
-  SLUICE_ASSIGN(Shape a, permuted(rule, rule.inputs[0], rule.attributes.perm_a));
-  SLUICE_ASSIGN(const Shape b, permuted(rule, rule.inputs[1], rule.attributes.perm_b));
+  SLUICE_ASSIGN(Shape a, permuted(rule, rule.inputs[0], rule.as<ProductAttributes>().perm_a));
+  SLUICE_ASSIGN(const Shape b, permuted(rule, rule.inputs[1], rule.as<ProductAttributes>().perm_b));
   const std::size_t rank = a.size();
   const bool fit =
       rank >= 2 && b.size() == rank && a[rank - 1] == b[rank - 2] && std::equal(a.begin(), a.end() - 2, b.begin());
@@ -65,7 +65,7 @@ Result<Shapes> matmul_shapes(const ShapeRule& rule) {
                                   to_string(a), to_string(b)));
   }
   a.back() = b.back();
-  SLUICE_ASSIGN(Shape y, permuted(rule, a, rule.attributes.perm_y));
+  SLUICE_ASSIGN(Shape y, permuted(rule, a, rule.as<ProductAttributes>().perm_y));
   return Shapes{std::move(y)};
 }
 
@@ -78,13 +78,13 @@ Result<Shapes> embedding_shapes(const ShapeRule& rule) {
 }
 
 Result<Shapes> lstm_cell_shapes(const ShapeRule& rule) {
-  const std::size_t inputs = rule.attributes.state ? 4 : 1;
+  const std::size_t inputs = rule.as<RecurrentAttributes>().state ? 4 : 1;
   SLUICE_RETURN_IF_ERROR(rule.expect_inputs(inputs, inputs));
   SLUICE_RETURN_IF_ERROR(rule.expect_rank(0, 2, "gates [B, 4H]"));
   const Shape& gates = rule.inputs[0];
   if (gates[1] % 4 != 0) return rule.error(fmt::format("expects gates [B, 4H], got {}", to_string(gates)));
   const Shape state = {gates[0], gates[1] / 4};
-  if (rule.attributes.state) {
+  if (rule.as<RecurrentAttributes>().state) {
     SLUICE_RETURN_IF_ERROR(rule.expect_shape("h", rule.inputs[1], state));
     SLUICE_RETURN_IF_ERROR(rule.expect_shape("c", rule.inputs[2], state));
     SLUICE_RETURN_IF_ERROR(rule.expect_shape("weights", rule.inputs[3], {gates[1], state[1]}));
@@ -95,7 +95,7 @@ Result<Shapes> lstm_cell_shapes(const ShapeRule& rule) {
 Result<Shapes> softmax_shapes(const ShapeRule& rule) {
   SLUICE_RETURN_IF_ERROR(rule.expect_inputs(1, 1));
   const Shape& x = rule.inputs[0];
-  if (x.size() < (rule.attributes.causal ? 2U : 1U)) {
+  if (x.size() < (rule.as<SoftmaxAttributes>().causal ? 2U : 1U)) {
     return rule.error(
         fmt::format("expects scores [..., columns], causal ones [..., rows, columns], got {}", to_string(x)));
   }

@@ -9,11 +9,11 @@
 namespace sluice::graph {
 namespace {
 
-// [out_begin, out_end) lies within `extent`.
+// [begin, end) lies within `extent`.
 Status expect_part(const ShapeRule& rule, std::int64_t extent) {
-  const auto& [begin, end] = std::pair(rule.attributes.out_begin, rule.attributes.out_end);
+  const auto& [axis, begin, end, whole] = rule.as<PartAttributes>();
   if (begin >= 0 && begin < end && end <= extent) return {};
-  return rule.error(fmt::format("{}:{} is not a part of {} along axis {}", begin, end, extent, rule.attributes.axis));
+  return rule.error(fmt::format("{}:{} is not a part of {} along axis {}", begin, end, extent, axis));
 }
 
 // Dimensions are matched from the last; a missing one counts as 1.
@@ -48,7 +48,7 @@ Result<Shapes> select_shapes(const ShapeRule& rule) {
 
 Result<Shapes> reduce_shapes(const ShapeRule& rule) {
   SLUICE_RETURN_IF_ERROR(rule.expect_inputs(1, 1));
-  const std::vector<std::int64_t>& axes = rule.attributes.axes;
+  const std::vector<std::int64_t>& axes = rule.as<ReduceAttributes>().axes;
   Shape y = rule.inputs[0];
   for (std::size_t i = 0; i < axes.size(); ++i) {
     SLUICE_RETURN_IF_ERROR(rule.expect_axis(axes[i]));
@@ -63,7 +63,7 @@ Result<Shapes> reduce_shapes(const ShapeRule& rule) {
 Result<Shapes> broadcast_shapes(const ShapeRule& rule) {
   SLUICE_RETURN_IF_ERROR(rule.expect_inputs(1, 1));
   const Shape& x = rule.inputs[0];
-  const Shape& y = rule.attributes.shape;
+  const Shape& y = rule.as<ShapeAttributes>().shape;
   const bool grows = x.size() == y.size() && std::equal(x.begin(), x.end(), y.begin(), [](auto from, auto to) {
                        return from == to || (from == 1 && to >= 1);
                      });
@@ -73,7 +73,7 @@ Result<Shapes> broadcast_shapes(const ShapeRule& rule) {
 
 Result<Shapes> reshape_shapes(const ShapeRule& rule) {
   SLUICE_RETURN_IF_ERROR(rule.expect_inputs(1, 1));
-  const Shape& y = rule.attributes.shape;
+  const Shape& y = rule.as<ShapeAttributes>().shape;
   const bool positive = std::all_of(y.begin(), y.end(), [](std::int64_t extent) { return extent >= 1; });
   if (!positive || element_count(y) != element_count(rule.inputs[0])) {
     return rule.error(
@@ -84,13 +84,13 @@ Result<Shapes> reshape_shapes(const ShapeRule& rule) {
 
 Result<Shapes> transpose_shapes(const ShapeRule& rule) {
   SLUICE_RETURN_IF_ERROR(rule.expect_inputs(1, 1));
-  SLUICE_ASSIGN(Shape y, permuted(rule, rule.inputs[0], rule.attributes.axes));
+  SLUICE_ASSIGN(Shape y, permuted(rule, rule.inputs[0], rule.as<TransposeAttributes>().axes));
   return Shapes{std::move(y)};
 }
 
 Result<Shapes> concat_shapes(const ShapeRule& rule) {
   SLUICE_RETURN_IF_ERROR(rule.expect_inputs(1, rule.inputs.size()));
-  const std::int64_t axis = rule.attributes.axis;
+  const std::int64_t axis = rule.as<ConcatAttributes>().axis;
   SLUICE_RETURN_IF_ERROR(rule.expect_axis(axis));
   Shape y = rule.inputs[0];
   for (std::size_t i = 1; i < rule.inputs.size(); ++i) {
@@ -105,35 +105,36 @@ Result<Shapes> concat_shapes(const ShapeRule& rule) {
 
 Result<Shapes> slice_shapes(const ShapeRule& rule) {
   SLUICE_RETURN_IF_ERROR(rule.expect_inputs(1, 1));
-  SLUICE_RETURN_IF_ERROR(rule.expect_axis(rule.attributes.axis));
+  const auto& [axis, begin, end, whole] = rule.as<PartAttributes>();
+  SLUICE_RETURN_IF_ERROR(rule.expect_axis(axis));
   Shape y = rule.inputs[0];
-  std::int64_t& extent = y[as_index(rule.attributes.axis)];
+  std::int64_t& extent = y[as_index(axis)];
   SLUICE_RETURN_IF_ERROR(expect_part(rule, extent));
-  extent = rule.attributes.out_end - rule.attributes.out_begin;
+  extent = end - begin;
   return Shapes{std::move(y)};
 }
 
 Result<Shapes> pad_shapes(const ShapeRule& rule) {
   SLUICE_RETURN_IF_ERROR(rule.expect_inputs(1, 1));
-  SLUICE_RETURN_IF_ERROR(rule.expect_axis(rule.attributes.axis));
-  const Shape& y = rule.attributes.shape;
+  const auto& [axis, begin, end, y] = rule.as<PartAttributes>();
+  SLUICE_RETURN_IF_ERROR(rule.expect_axis(axis));
   if (y.size() != rule.inputs[0].size()) {
     return rule.error(fmt::format("cannot pad {} to {}", to_string(rule.inputs[0]), to_string(y)));
   }
-  SLUICE_RETURN_IF_ERROR(expect_part(rule, y[as_index(rule.attributes.axis)]));
+  SLUICE_RETURN_IF_ERROR(expect_part(rule, y[as_index(axis)]));
   Shape part = y;
-  part[as_index(rule.attributes.axis)] = rule.attributes.out_end - rule.attributes.out_begin;
+  part[as_index(axis)] = end - begin;
   SLUICE_RETURN_IF_ERROR(rule.expect_shape("an input", rule.inputs[0], part));
   return Shapes{y};
 }
 
 Result<Shapes> sparse_product_shapes(const ShapeRule& rule) {
   SLUICE_RETURN_IF_ERROR(rule.expect_inputs(1, 1));
-  SLUICE_RETURN_IF_ERROR(rule.expect_axis(rule.attributes.axis));
-  const SharedMatrix& matrix = rule.attributes.matrix;
+  const auto& [axis, matrix] = rule.as<SparseAttributes>();
+  SLUICE_RETURN_IF_ERROR(rule.expect_axis(axis));
   if (!matrix || !matrix->is_sound() || matrix->rows() < 1) return rule.error("expects a matrix");
   Shape y = rule.inputs[0];
-  std::int64_t& extent = y[as_index(rule.attributes.axis)];
+  std::int64_t& extent = y[as_index(axis)];
   if (extent != matrix->columns) {
     return rule.error(fmt::format("expects a matrix of {} columns, got {}", extent, matrix->columns));
   }

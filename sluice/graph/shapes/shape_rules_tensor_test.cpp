@@ -16,26 +16,16 @@ bool refused(OpKind kind, const Attributes& attributes, const Shapes& inputs) {
   return !infer_shapes(kind, attributes, inputs).ok();
 }
 
-Attributes part(std::int64_t axis, std::int64_t begin, std::int64_t end, const Shape& shape = {}) {
-  Attributes attributes;
+PartAttributes part(std::int64_t axis, std::int64_t begin, std::int64_t end, const Shape& shape = {}) {
+  PartAttributes attributes;
   attributes.axis = axis;
-  attributes.out_begin = begin;
-  attributes.out_end = end;
+  attributes.begin = begin;
+  attributes.end = end;
   attributes.shape = shape;
   return attributes;
 }
 
-Attributes axes(std::vector<std::int64_t> list) {
-  Attributes attributes;
-  attributes.axes = std::move(list);
-  return attributes;
-}
-
-Attributes to(Shape shape) {
-  Attributes attributes;
-  attributes.shape = std::move(shape);
-  return attributes;
-}
+ShapeAttributes to(Shape shape) { return {std::move(shape)}; }
 
 TEST(ShapeRules, BinaryOpsMatchDimensionsFromTheLast) {
   EXPECT_EQ(shape_of(OpKind::kBinary, {}, {{4, 1, 3}, {5, 1}}), (Shape{4, 5, 3}));
@@ -53,10 +43,10 @@ TEST(ShapeRules, SelectMatchesAllThreeFromTheLast) {
 }
 
 TEST(ShapeRules, ReducedAxesBecomeOne) {
-  EXPECT_EQ(shape_of(OpKind::kReduce, axes({0, 2}), {{4, 5, 6}}), (Shape{1, 5, 1}));
-  EXPECT_TRUE(refused(OpKind::kReduce, axes({2, 0}), {{4, 5, 6}}));
-  EXPECT_TRUE(refused(OpKind::kReduce, axes({3}), {{4, 5, 6}}));
-  EXPECT_TRUE(refused(OpKind::kReduce, axes({-1}), {{4, 5, 6}}));
+  EXPECT_EQ(shape_of(OpKind::kReduce, ReduceAttributes{.axes = {0, 2}}, {{4, 5, 6}}), (Shape{1, 5, 1}));
+  EXPECT_TRUE(refused(OpKind::kReduce, ReduceAttributes{.axes = {2, 0}}, {{4, 5, 6}}));
+  EXPECT_TRUE(refused(OpKind::kReduce, ReduceAttributes{.axes = {3}}, {{4, 5, 6}}));
+  EXPECT_TRUE(refused(OpKind::kReduce, ReduceAttributes{.axes = {-1}}, {{4, 5, 6}}));
 }
 
 TEST(ShapeRules, BroadcastGrowsExtentsOfOne) {
@@ -72,10 +62,10 @@ TEST(ShapeRules, ReshapeKeepsTheNumberOfElements) {
 }
 
 TEST(ShapeRules, TransposeIsAPermutation) {
-  EXPECT_EQ(shape_of(OpKind::kTranspose, axes({2, 0, 1}), {{3, 4, 5}}), (Shape{5, 3, 4}));
-  EXPECT_TRUE(refused(OpKind::kTranspose, axes({0, 0, 1}), {{3, 4, 5}}));
-  EXPECT_TRUE(refused(OpKind::kTranspose, axes({0, 1}), {{3, 4, 5}}));
-  EXPECT_TRUE(refused(OpKind::kTranspose, axes({0, 1, 2, 3}), {{3, 4, 5}}));
+  EXPECT_EQ(shape_of(OpKind::kTranspose, TransposeAttributes{{2, 0, 1}}, {{3, 4, 5}}), (Shape{5, 3, 4}));
+  EXPECT_TRUE(refused(OpKind::kTranspose, TransposeAttributes{{0, 0, 1}}, {{3, 4, 5}}));
+  EXPECT_TRUE(refused(OpKind::kTranspose, TransposeAttributes{{0, 1}}, {{3, 4, 5}}));
+  EXPECT_TRUE(refused(OpKind::kTranspose, TransposeAttributes{{0, 1, 2, 3}}, {{3, 4, 5}}));
 }
 
 TEST(ShapeRules, ConcatAddsUpOneAxis) {
@@ -107,7 +97,7 @@ TEST(ShapeRules, DenseReplacesTheShortestRowsThatFit) {
 }
 
 TEST(ShapeRules, MatMulPermutesItsOperandsAndItsResult) {
-  Attributes attributes;
+  ProductAttributes attributes;
   EXPECT_EQ(shape_of(OpKind::kMatMul, attributes, {{7, 2, 3}, {7, 3, 5}}), (Shape{7, 2, 5}));
   EXPECT_TRUE(refused(OpKind::kMatMul, attributes, {{7, 2, 3}, {7, 5, 3}}));
   EXPECT_TRUE(refused(OpKind::kMatMul, attributes, {{7, 2, 3}, {6, 3, 5}}));
@@ -129,7 +119,7 @@ TEST(ShapeRules, EmbeddingAddsTheFeaturesAtTheEnd) {
 }
 
 TEST(ShapeRules, LstmCellHasAStateFromItsSecondStepOn) {
-  Attributes attributes;
+  RecurrentAttributes attributes;
   EXPECT_EQ(infer_shapes(OpKind::kLstmCell, attributes, Shapes{{2, 12}}).value(), (Shapes{{2, 3}, {2, 3}, {2, 12}}));
   EXPECT_TRUE(refused(OpKind::kLstmCell, attributes, {{2, 12}, {2, 3}, {2, 3}, {12, 3}}));
   EXPECT_TRUE(refused(OpKind::kLstmCell, attributes, {{2, 13}}));
@@ -141,7 +131,7 @@ TEST(ShapeRules, LstmCellHasAStateFromItsSecondStepOn) {
 }
 
 TEST(ShapeRules, CausalSoftmaxNeedsRows) {
-  Attributes attributes;
+  SoftmaxAttributes attributes;
   EXPECT_EQ(shape_of(OpKind::kSoftmax, attributes, {{7}}), (Shape{7}));
   attributes.causal = true;
   EXPECT_EQ(shape_of(OpKind::kSoftmax, attributes, {{7, 7}}), (Shape{7, 7}));

@@ -9,18 +9,22 @@ namespace {
 
 using Shapes = std::vector<Shape>;
 
-Attributes window(std::int64_t kernel, std::int64_t stride, std::int64_t padding) {
-  Attributes attributes;
+ConvolutionAttributes window(std::int64_t kernel, std::int64_t stride, std::int64_t padding) {
+  ConvolutionAttributes attributes;
   attributes.window = square_window(kernel, stride, padding);
   return attributes;
 }
 
-Shapes infer(OpKind kind, const Attributes& attributes, const Shapes& inputs) {
-  return infer_shapes(kind, attributes, inputs).value();
+PoolAttributes pool(std::int64_t kernel, std::int64_t stride, std::int64_t padding) {
+  return {.window = square_window(kernel, stride, padding)};
 }
 
-std::string error_of(OpKind kind, const Attributes& attributes, const Shapes& inputs) {
-  const auto result = infer_shapes(kind, attributes, inputs);
+Shapes infer(OpKind kind, const Attributes& attributes, const Shapes& inputs, const Slice& slice = {}) {
+  return infer_shapes(kind, attributes, inputs, slice).value();
+}
+
+std::string error_of(OpKind kind, const Attributes& attributes, const Shapes& inputs, const Slice& slice = {}) {
+  const auto result = infer_shapes(kind, attributes, inputs, slice);
   return result.ok() ? "no error" : result.error().message;
 }
 
@@ -32,7 +36,7 @@ TEST(ShapeRules, ConvolutionCountsItsWindows) {
 }
 
 TEST(ShapeRules, ConvolutionHasGroupsDilationAndUnevenPadding) {
-  Attributes attributes = window(3, 1, 0);
+  ConvolutionAttributes attributes = window(3, 1, 0);
   attributes.groups = 8;
   EXPECT_EQ(infer(OpKind::kConv2d, attributes, {{1, 8, 7, 9}, {16, 1, 3, 3}}), (Shapes{{1, 16, 5, 7}}));
   attributes.window.dilation_h = 2;  // reaches over 5 rows
@@ -45,7 +49,7 @@ TEST(ShapeRules, TransposedConvolutionUndoesTheShapeOfAConvolution) {
   EXPECT_EQ(infer(OpKind::kConvTranspose2d, window(4, 2, 1), {{2, 16, 8, 8}, {16, 3, 4, 4}, {3}}),
             (Shapes{{2, 3, 16, 16}}));
   EXPECT_EQ(infer(OpKind::kConvTranspose2d, window(4, 1, 0), {{2, 100, 1, 1}, {100, 8, 4, 4}}), (Shapes{{2, 8, 4, 4}}));
-  Attributes attributes = window(3, 2, 1);
+  ConvolutionAttributes attributes = window(3, 2, 1);
   attributes.window.pad_bottom = attributes.window.pad_right = 0;  // one more row and column at the end
   attributes.groups = 2;
   EXPECT_EQ(infer(OpKind::kConvTranspose2d, attributes, {{1, 4, 5, 5}, {4, 3, 3, 3}}), (Shapes{{1, 6, 10, 10}}));
@@ -60,15 +64,15 @@ TEST(ShapeRules, NormsHaveStatisticsPerChannelOrPerRow) {
             (Shapes{{2, 8, 4, 4}, {2, 8}, {2, 8}}));
   EXPECT_EQ(infer(OpKind::kBatchNormApply, {}, inputs), (Shapes{{2, 8, 4, 4}}));
   EXPECT_EQ(infer(OpKind::kLayerNorm, {}, {{2, 5, 8}, {2, 8}}), (Shapes{{2, 5, 8}, {2, 10}}));
-  Attributes attributes;
-  attributes.size = 5;
+  ResponseNormAttributes attributes;
+  attributes.channels = 5;
   EXPECT_EQ(infer(OpKind::kLocalResponseNorm, attributes, {{2, 8, 4, 4}}), (Shapes{{2, 8, 4, 4}}));
 }
 
 TEST(ShapeRules, PartsOfBatchNormsSeeSomeSamples) {
   const Shape x = {2, 8, 4, 4};
   const Shape stats = {2, 8};
-  const Attributes batch{.size = 64};  // four samples
+  const NormAttributes batch{.channel_elements = 64};  // four samples
   EXPECT_EQ(infer(OpKind::kBatchNormStatistics, {}, {x}), Shapes{stats});
   EXPECT_EQ(infer(OpKind::kBatchNormMerge, batch, {stats, stats, stats}), (Shapes{stats, stats}));
   EXPECT_EQ(infer(OpKind::kBatchNormBackwardSums, {}, {x, x, stats, stats}), Shapes{stats});
@@ -80,22 +84,26 @@ TEST(ShapeRules, RefusesPartsThatMakeNoBatchNorm) {
   const Shape stats = {2, 8};
   EXPECT_NE(error_of(OpKind::kBatchNormStatistics, {}, {{2, 8}}), "no error");
   EXPECT_NE(error_of(OpKind::kBatchNormStatistics, {}, {x, stats}), "no error");
-  EXPECT_NE(error_of(OpKind::kBatchNormMerge, {.size = 64}, {stats}), "no error") << "no running statistics";
-  EXPECT_NE(error_of(OpKind::kBatchNormMerge, {.size = 64}, {}), "no error");
-  EXPECT_NE(error_of(OpKind::kBatchNormMerge, {.size = 64}, {{3, 8}, {3, 8}}), "no error");
-  EXPECT_NE(error_of(OpKind::kBatchNormMerge, {.size = 64}, {stats, {2, 9}}), "no error");
-  EXPECT_EQ(error_of(OpKind::kBatchNormMerge, {.size = 64}, {stats, stats, stats, stats}),
+  EXPECT_NE(error_of(OpKind::kBatchNormMerge, NormAttributes{.channel_elements = 64}, {stats}), "no error")
+      << "no running statistics";
+  EXPECT_NE(error_of(OpKind::kBatchNormMerge, NormAttributes{.channel_elements = 64}, {}), "no error");
+  EXPECT_NE(error_of(OpKind::kBatchNormMerge, NormAttributes{.channel_elements = 64}, {{3, 8}, {3, 8}}), "no error");
+  EXPECT_NE(error_of(OpKind::kBatchNormMerge, NormAttributes{.channel_elements = 64}, {stats, {2, 9}}), "no error");
+  EXPECT_EQ(error_of(OpKind::kBatchNormMerge, NormAttributes{.channel_elements = 64}, {stats, stats, stats, stats}),
             "batch_norm_merge: expects a size that is a multiple of 3, got 64");
   EXPECT_NE(error_of(OpKind::kBatchNormMerge, {}, {stats, stats}), "no error") << "no size";
   EXPECT_NE(error_of(OpKind::kBatchNormBackwardSums, {}, {x, {2, 8, 4, 5}, stats, stats}), "no error");
   EXPECT_NE(error_of(OpKind::kBatchNormBackwardSums, {}, {x, x, stats, {2, 9}}), "no error");
-  EXPECT_NE(error_of(OpKind::kBatchNormBackwardApply, {.size = 64}, {x, x, stats, stats}), "no error");
-  EXPECT_NE(error_of(OpKind::kBatchNormBackwardApply, {.size = 48}, {x, x, stats, stats, stats}), "no error");
+  EXPECT_NE(error_of(OpKind::kBatchNormBackwardApply, NormAttributes{.channel_elements = 64}, {x, x, stats, stats}),
+            "no error");
+  EXPECT_NE(
+      error_of(OpKind::kBatchNormBackwardApply, NormAttributes{.channel_elements = 48}, {x, x, stats, stats, stats}),
+      "no error");
 }
 
 TEST(ShapeRules, PoolingKeepsChannels) {
-  EXPECT_EQ(infer(OpKind::kMaxPool, window(3, 2, 1), {{2, 64, 112, 112}}), (Shapes{{2, 64, 56, 56}, {2, 64, 56, 56}}));
-  EXPECT_EQ(infer(OpKind::kAvgPool, window(7, 1, 0), {{2, 64, 7, 7}}), (Shapes{{2, 64, 1, 1}}));
+  EXPECT_EQ(infer(OpKind::kMaxPool, pool(3, 2, 1), {{2, 64, 112, 112}}), (Shapes{{2, 64, 56, 56}, {2, 64, 56, 56}}));
+  EXPECT_EQ(infer(OpKind::kAvgPool, pool(7, 1, 0), {{2, 64, 7, 7}}), (Shapes{{2, 64, 1, 1}}));
 }
 
 TEST(ShapeRules, ElementwiseOpsKeepTheShape) {
@@ -116,19 +124,24 @@ TEST(ShapeRules, ALossIsOneNumber) {
 }
 
 TEST(ShapeRules, ASliceOfALossHasAllLabels) {
-  const Attributes slice{.out_begin = 4, .out_end = 9};
-  EXPECT_EQ(infer(OpKind::kSoftmaxCrossEntropy, slice, {{5, 10}, {2, 6}}), (Shapes{{1}, {5, 10}}));
-  EXPECT_EQ(error_of(OpKind::kSoftmaxCrossEntropy, slice, {{4, 10}, {2, 6}}),
+  const Slice slice{.begin = 4, .end = 9};
+  EXPECT_EQ(infer(OpKind::kSoftmaxCrossEntropy, {}, {{5, 10}, {2, 6}}, slice), (Shapes{{1}, {5, 10}}));
+  EXPECT_EQ(error_of(OpKind::kSoftmaxCrossEntropy, {}, {{4, 10}, {2, 6}}, slice),
             "softmax_cross_entropy: logits [4, 10] are not those of labels 4:9 of [2, 6]");
-  EXPECT_NE(error_of(OpKind::kSoftmaxCrossEntropy, slice, {{5, 10}, {2, 4}}), "no error") << "too few labels";
-  EXPECT_NE(error_of(OpKind::kSoftmaxCrossEntropy, {.out_begin = -1, .out_end = 4}, {{5, 10}, {2, 6}}), "no error");
+  EXPECT_NE(error_of(OpKind::kSoftmaxCrossEntropy, {}, {{5, 10}, {2, 4}}, slice), "no error") << "too few labels";
+  EXPECT_NE(error_of(OpKind::kSoftmaxCrossEntropy, {}, {{5, 10}, {2, 6}}, {.begin = -1, .end = 4}), "no error");
+}
+
+TEST(ShapeRules, AttributesOfAnotherKindOfOpAreRefused) {
+  EXPECT_EQ(error_of(OpKind::kAdd, SoftmaxAttributes{}, {{4}, {4}}), "add: has the attributes of another kind of op");
+  EXPECT_EQ(infer(OpKind::kAdd, AddAttributes{}, {{4}, {4}}), infer(OpKind::kAdd, {}, {{4}, {4}}));
 }
 
 TEST(ShapeRules, ErrorsNameTheOpWhatItExpectsAndWhatItGot) {
   EXPECT_EQ(error_of(OpKind::kAdd, {}, {{4, 10}, {4, 11}}), "add: expects input 1 of shape [4, 10], got [4, 11]");
   EXPECT_EQ(error_of(OpKind::kConv2d, window(3, 1, 1), {{1, 8, 7, 7}, {4, 9, 3, 3}}),
             "conv2d: expects weights of shape [4, 8, 3, 3], got [4, 9, 3, 3]");
-  EXPECT_EQ(error_of(OpKind::kMaxPool, window(3, 2, 0), {{1, 8, 2, 2}}),
+  EXPECT_EQ(error_of(OpKind::kMaxPool, pool(3, 2, 0), {{1, 8, 2, 2}}),
             "max_pool: expects an image of at least 3 pixels a side for kernel 3 and padding 0, got 2");
   EXPECT_EQ(error_of(OpKind::kDense, {}, {{2, 60}, {10, 61}}),
             "dense: expects an input with rows of 61 elements for weights [10, 61], got [2, 60]");
@@ -136,10 +149,10 @@ TEST(ShapeRules, ErrorsNameTheOpWhatItExpectsAndWhatItGot) {
 
 TEST(ShapeRules, RefusesWhatCannotBeComputed) {
   const Shapes image = {{1, 8, 7, 7}};
-  EXPECT_NE(error_of(OpKind::kMaxPool, window(3, 0, 0), image), "no error");
-  EXPECT_NE(error_of(OpKind::kMaxPool, window(2, 1, 2), image), "no error");
-  EXPECT_NE(error_of(OpKind::kMaxPool, window(16, 1, 15), image), "no error");  // 256 pixels: no one-byte index
-  EXPECT_NE(error_of(OpKind::kMaxPool, window(3, 1, 0), {{1, 8, 7}}), "no error");
+  EXPECT_NE(error_of(OpKind::kMaxPool, pool(3, 0, 0), image), "no error");
+  EXPECT_NE(error_of(OpKind::kMaxPool, pool(2, 1, 2), image), "no error");
+  EXPECT_NE(error_of(OpKind::kMaxPool, pool(16, 1, 15), image), "no error");  // 256 pixels: no one-byte index
+  EXPECT_NE(error_of(OpKind::kMaxPool, pool(3, 1, 0), {{1, 8, 7}}), "no error");
   EXPECT_NE(error_of(OpKind::kRelu, {}, {{0, 3}}), "no error");
   EXPECT_NE(error_of(OpKind::kRelu, {}, {}), "no error");
   EXPECT_NE(error_of(OpKind::kConcat, {}, {}), "no error");
@@ -151,16 +164,14 @@ TEST(ShapeRules, RefusesWhatCannotBeComputed) {
   EXPECT_NE(error_of(OpKind::kLocalResponseNorm, {}, image), "no error") << "no size";
   EXPECT_NE(error_of(OpKind::kReluBackward, {}, {{4}, {5}}), "no error");
   EXPECT_NE(error_of(OpKind::kMaxPoolBackward, {}, {{4}, {4}}), "no error") << "only its forward op has a rule";
-  Attributes attributes = window(3, 1, 0);
+  ConvolutionAttributes attributes = window(3, 1, 0);
   attributes.groups = 3;
   EXPECT_NE(error_of(OpKind::kConv2d, attributes, {{1, 8, 7, 7}, {6, 2, 3, 3}}), "no error");
   attributes.groups = 0;
   EXPECT_NE(error_of(OpKind::kConv2d, attributes, {{1, 8, 7, 7}, {6, 8, 3, 3}}), "no error");
   EXPECT_NE(error_of(OpKind::kConv2d, window(3, 1, 0), {{1, 8, 7, 7}, {6}}), "no error");
   EXPECT_NE(error_of(OpKind::kConvTranspose2d, window(3, 1, 5), {{1, 8, 3, 3}, {8, 2, 3, 3}}), "no error");
-  attributes = {};
-  attributes.rate = 1;
-  EXPECT_NE(error_of(OpKind::kDropout, attributes, image), "no error");
+  EXPECT_NE(error_of(OpKind::kDropout, DropoutAttributes{.rate = 1}, image), "no error");
 }
 
 }  // namespace

@@ -36,10 +36,10 @@ Result<std::int64_t> window_count(const ShapeRule& rule, std::int64_t extent, co
   return (extent + padding - side.reach()) / side.stride + 1;
 }
 
-Result<Shape> windows(const ShapeRule& rule, std::int64_t channels) {
+Result<Shape> windows(const ShapeRule& rule, const Window& window, std::int64_t channels) {
   const Shape& x = rule.inputs[0];
-  SLUICE_ASSIGN(const std::int64_t height, window_count(rule, x[2], vertical(rule.attributes.window)));
-  SLUICE_ASSIGN(const std::int64_t width, window_count(rule, x[3], horizontal(rule.attributes.window)));
+  SLUICE_ASSIGN(const std::int64_t height, window_count(rule, x[2], vertical(window)));
+  SLUICE_ASSIGN(const std::int64_t width, window_count(rule, x[3], horizontal(window)));
   return Shape{x[0], channels, height, width};
 }
 
@@ -50,10 +50,10 @@ Result<std::int64_t> spread(const ShapeRule& rule, std::int64_t extent, const Si
   return made;
 }
 
-Result<Shape> spread_windows(const ShapeRule& rule, std::int64_t channels) {
+Result<Shape> spread_windows(const ShapeRule& rule, const Window& window, std::int64_t channels) {
   const Shape& x = rule.inputs[0];
-  SLUICE_ASSIGN(const std::int64_t height, spread(rule, x[2], vertical(rule.attributes.window)));
-  SLUICE_ASSIGN(const std::int64_t width, spread(rule, x[3], horizontal(rule.attributes.window)));
+  SLUICE_ASSIGN(const std::int64_t height, spread(rule, x[2], vertical(window)));
+  SLUICE_ASSIGN(const std::int64_t width, spread(rule, x[3], horizontal(window)));
   return Shape{x[0], channels, height, width};
 }
 
@@ -73,26 +73,25 @@ Result<Shapes> convolution_shapes(const ShapeRule& rule) {
   const bool transposed = rule.kind == OpKind::kConvTranspose2d;
   const Shape& weight = rule.inputs[1];
   const std::int64_t channels = rule.inputs[0][1];
-  const std::int64_t groups = rule.attributes.groups;
+  const auto& [window, groups, activation] = rule.as<ConvolutionAttributes>();
   const std::int64_t out_channels = transposed ? weight[1] * groups : weight[0];
   if (groups < 1 || channels % groups != 0 || out_channels % groups != 0) {
     return rule.error(fmt::format("expects channels to be a multiple of the groups, got {} in, {} out, {} groups",
                                   channels, out_channels, groups));
   }
-  const Window& window = rule.attributes.window;
   const Shape expected = {transposed ? channels : out_channels, (transposed ? out_channels : channels) / groups,
                           window.kernel_h, window.kernel_w};
   SLUICE_RETURN_IF_ERROR(rule.expect_shape("weights", weight, expected));
   if (rule.inputs.size() == 3) SLUICE_RETURN_IF_ERROR(rule.expect_shape("bias", rule.inputs[2], {out_channels}));
-  SLUICE_ASSIGN(Shape y, transposed ? spread_windows(rule, out_channels) : windows(rule, out_channels));
+  SLUICE_ASSIGN(Shape y, transposed ? spread_windows(rule, window, out_channels) : windows(rule, window, out_channels));
   return Shapes{std::move(y)};
 }
 
 Result<Shapes> pool_shapes(const ShapeRule& rule) {
   SLUICE_RETURN_IF_ERROR(rule.expect_inputs(1, 1));
   SLUICE_RETURN_IF_ERROR(rule.expect_image(0));
-  const Window& window = rule.attributes.window;
-  SLUICE_ASSIGN(const Shape y, windows(rule, rule.inputs[0][1]));
+  const Window& window = rule.as<PoolAttributes>().window;
+  SLUICE_ASSIGN(const Shape y, windows(rule, window, rule.inputs[0][1]));
   SLUICE_RETURN_IF_ERROR(expect_padding_below_kernel(rule, vertical(window)));
   SLUICE_RETURN_IF_ERROR(expect_padding_below_kernel(rule, horizontal(window)));
   if (rule.kind == OpKind::kAvgPool) return Shapes{y};

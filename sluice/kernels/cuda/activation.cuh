@@ -1,4 +1,4 @@
-// Fused activations (Attributes::activation) on the device. NaN stays NaN, as in the reference.
+// Fused activations (op.hpp) on the device. NaN stays NaN, as in the reference.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -15,7 +15,7 @@ constexpr std::int64_t kMergeSums = 2;     // of every channel
 template <typename Packs, bool kAdds>
 void apply_norm_to(const CudaCall& call, const Norms& norms) {
   const Packs x(call.input(0)), residual(call.input(kAdds ? 3 : 0)), y(call.output(0));
-  const Bounds bounds(call.attributes().activation);
+  const Bounds bounds(call.as<graph::NormAttributes>().activation);
   for_each_in_channels(call.stream, Images(*call.input(0).shape), [=] __device__(std::int64_t c) {
     return ApplyChannel<Packs, kAdds>{norms.of(c), x, residual, y, bounds};
   });
@@ -23,7 +23,7 @@ void apply_norm_to(const CudaCall& call, const Norms& norms) {
 
 void apply_norm(const CudaCall& call, const Operand& stats) {
   const Images images(*call.input(0).shape);
-  const Norms norms{floats(stats), floats(call.input(1)), images.channels, call.attributes().epsilon};
+  const Norms norms{floats(stats), floats(call.input(1)), images.channels, call.as<graph::NormAttributes>().epsilon};
   const bool adds = call.inputs.size() > 3;
   with_packs(images.pixels, {call.input(0), call.input(adds ? 3 : 0), call.output(0)}, [&](auto packs) {
     using Packs = typename decltype(packs)::type;
@@ -98,7 +98,7 @@ void batch_norm(const CudaCall& call) {
                                   floats(call.input(2)),
                                   floats(call.output(2)),
                                   static_cast<double>(images.in_channel()),
-                                  call.attributes().momentum};
+                                  call.as<graph::NormAttributes>().momentum};
   channel_moments(call, [=] __device__(std::int64_t c, const Moments& moments) { running.store(c, moments); });
   apply_norm(call, call.output(1));
 }
@@ -147,8 +147,8 @@ void batch_norm_merge(const CudaCall& call) {
   const RunningStatistics running{{floats(call.output(0)), channels},
                                   floats(call.input(static_cast<std::size_t>(count))),
                                   floats(call.output(1)),
-                                  static_cast<double>(call.attributes().size),
-                                  call.attributes().momentum};
+                                  static_cast<double>(call.as<graph::NormAttributes>().channel_elements),
+                                  call.as<graph::NormAttributes>().momentum};
   const float* const origin = floats(call.input(0));
   const auto* const sums = static_cast<const double*>(call.workspace);
   for_each_element(call.stream, channels, [=] __device__(std::int64_t c) {
@@ -165,8 +165,9 @@ struct GradientOperands {
   explicit GradientOperands(const CudaCall& call)
       : x(call.input(0)),
         dy(call.input(1)),
-        norms{floats(call.input(3)), floats(call.input(2)), (*call.input(0).shape)[1], call.attributes().epsilon},
-        activation(call.attributes().activation) {}
+        norms{floats(call.input(3)), floats(call.input(2)), (*call.input(0).shape)[1],
+              call.as<graph::NormAttributes>().epsilon},
+        activation(call.as<graph::NormAttributes>().activation) {}
 
   __device__ GradientChannel<Packs> of(std::int64_t c) const { return {norms.of(c), x, dy, activation}; }
 };
@@ -215,7 +216,7 @@ void batch_norm_backward(const CudaCall& call) {
 void batch_norm_backward_sums(const CudaCall& call) { sum_gradients(call, floats(call.output(0))); }
 
 void batch_norm_backward_apply(const CudaCall& call) {
-  apply_gradient(call, floats(call.input(4)), call.attributes().size);
+  apply_gradient(call, floats(call.input(4)), call.as<graph::NormAttributes>().channel_elements);
 }
 
 Bytes sums_workspace(const graph::Op&, const std::vector<graph::Shape>& inputs, const std::vector<graph::Shape>&) {

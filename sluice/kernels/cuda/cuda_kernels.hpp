@@ -40,7 +40,11 @@ struct CudaCall {
   cudaStream_t stream = nullptr;
   const StepOnDevice* step = nullptr;  // in device memory
 
-  const graph::Attributes& attributes() const { return op.attributes; }
+  template <typename Family>
+  const Family& as() const {
+    return op.as<Family>();
+  }
+  const graph::Slice& slice() const { return op.slice; }
   const Operand& input(std::size_t i) const { return inputs.at(i); }
   const Operand& output(std::size_t i) const { return outputs.at(i); }
 };

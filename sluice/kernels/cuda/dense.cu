@@ -13,11 +13,11 @@ namespace {
 struct DenseSpace {
   std::int64_t rows = 0, in = 0, total = 0, begin = 0, count = 0;
 
-  DenseSpace(const graph::Attributes& attributes, const graph::Shape& x, const graph::Shape& w, const graph::Shape& y)
+  DenseSpace(const graph::Slice& slice, const graph::Shape& x, const graph::Shape& w, const graph::Shape& y)
       : rows(graph::element_count(x) / w[1]),
         in(w[1]),
         total(graph::element_count(y) / rows),
-        begin(attributes.out_begin),
+        begin(slice.begin),
         count(w[0]) {}
 
   // Of what begins at feature `begin`, in elements.
@@ -53,8 +53,8 @@ void sum_bias_gradient(const CudaCall& call, const DenseSpace& space, bool accum
 class Dense : public PreparedOp {
  public:
   Dense(const Context& context, const OpRequest& request, Bytes scratch)
-      : space_(request.op.attributes, request.inputs[0], request.inputs[1], request.outputs[0]),
-        has_bias_(request.inputs.size() - (request.op.attributes.partial ? 1 : 0) == 3),
+      : space_(request.op.slice, request.inputs[0], request.inputs[1], request.outputs[0]),
+        has_bias_(request.inputs.size() - (request.op.slice.partial ? 1 : 0) == 3),
         adds_bias_in_product_(has_bias_ && request.output_types[0] == graph::DType::kF32 &&
                               request.input_types[0] == graph::DType::kF32),
         product_(context,
@@ -91,7 +91,7 @@ class Dense : public PreparedOp {
 class DenseBackwardData : public PreparedOp {
  public:
   DenseBackwardData(const Context& context, const OpRequest& request, Bytes scratch)
-      : space_(request.op.attributes, request.outputs[0], request.inputs[1], request.inputs[0]),
+      : space_(request.op.slice, request.outputs[0], request.inputs[1], request.inputs[0]),
         product_(context,
                  {.rows = space_.rows,
                   .columns = space_.in,
@@ -110,7 +110,7 @@ class DenseBackwardData : public PreparedOp {
     product_.run({.a = moved(call.input(0), space_.begin),
                   .b = call.input(1).data,
                   .c = call.output(0).data,
-                  .beta = call.attributes().partial ? 1.0F : 0.0F},
+                  .beta = call.slice().partial ? 1.0F : 0.0F},
                  call.workspace, call.stream);
   }
 
@@ -123,7 +123,7 @@ class DenseBackwardData : public PreparedOp {
 class DenseBackwardWeights : public PreparedOp {
  public:
   DenseBackwardWeights(const Context& context, const OpRequest& request, Bytes scratch)
-      : space_(request.op.attributes, request.inputs[0], request.outputs[0], request.inputs[1]),
+      : space_(request.op.slice, request.inputs[0], request.outputs[0], request.inputs[1]),
         product_(context,
                  {.rows = space_.count,
                   .columns = space_.in,
@@ -141,7 +141,7 @@ class DenseBackwardWeights : public PreparedOp {
   }
 
   void run(const CudaCall& call) override {
-    const bool accumulate = call.attributes().accumulate;
+    const bool accumulate = call.slice().accumulate;
     product_.run({.a = moved(call.input(1), space_.begin),
                   .b = call.input(0).data,
                   .c = call.output(0).data,

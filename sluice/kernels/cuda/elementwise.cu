@@ -21,7 +21,7 @@ void relu_backward(const CudaCall& call) {
 }
 
 void add(const CudaCall& call) {
-  const graph::Activation activation = call.attributes().activation;
+  const graph::Activation activation = call.as<graph::AddAttributes>().activation;
   map_pairs(call, [=] __device__(float a, float b) { return activate(activation, a + b); });
 }
 
@@ -59,7 +59,7 @@ __device__ float combine(graph::BinaryFunction function, float a, float b) {
 
 // An operand that y overwrites has y's shape: each thread reads the one element of it that it then writes.
 void binary(const CudaCall& call) {
-  const graph::BinaryFunction function = call.attributes().binary;
+  const graph::BinaryFunction function = call.as<graph::BinaryAttributes>().function;
   const graph::Shape& shape = *call.output(0).shape;
   if (*call.input(0).shape == shape && *call.input(1).shape == shape) {
     map_pairs(call, [=] __device__(float a, float b) { return combine(function, a, b); });
@@ -98,10 +98,10 @@ void broadcast(const CudaCall& call) {
 // DropoutDraws on the device: the key depends on the step, which only the device knows.
 void dropout(const CudaCall& call) {
   static_assert(kGroup == DropoutDraws::kBlock, "a group takes one draw");
-  const DropoutDraws draws(0, 0, 0, call.attributes().rate);
+  const DropoutDraws draws(0, 0, 0, call.as<graph::DropoutAttributes>().rate);
   const std::uint32_t threshold = draws.threshold();
   const float scale = draws.scale();
-  const std::uint64_t stream = call.attributes().stream;
+  const std::uint64_t stream = call.as<graph::DropoutAttributes>().stream;
   const StepOnDevice* const step = call.step;
   const GroupCells x(call.input(0));
   const GroupCells y(call.output(0));
@@ -185,8 +185,8 @@ void largest(const CudaCall& call, const Reduction& reduction) {
 
 void reduce(const CudaCall& call) {
   const Reduction reduction(*call.input(0).shape, *call.output(0).shape);
-  if (call.attributes().reduce == graph::ReduceFunction::kMaximum) return largest(call, reduction);
-  const bool mean = call.attributes().reduce == graph::ReduceFunction::kMean;
+  if (call.as<graph::ReduceAttributes>().function == graph::ReduceFunction::kMaximum) return largest(call, reduction);
+  const bool mean = call.as<graph::ReduceAttributes>().function == graph::ReduceFunction::kMean;
   const float divisor = mean ? static_cast<float>(reduction.length) : 1.0F;
   const Cells x = cells(call.input(0));
   const Cells y = cells(call.output(0));

@@ -30,7 +30,7 @@ void layer_norm(const CudaCall& call) {
   const Cells y = cells(call.output(0));
   const float* const scale_shift = floats(call.input(1));
   float* const stats = floats(call.output(1));
-  const float epsilon = call.attributes().epsilon;
+  const float epsilon = call.as<graph::NormAttributes>().epsilon;
   for_each_row(call.stream, rows.count, [=] __device__(std::int64_t row, Block & block) {
     const std::int64_t features = rows.features;
     const std::int64_t begin = row * features;
@@ -132,17 +132,18 @@ struct ResponseNorm {
   Divisor by_pixels, by_channels;
   float factor, bias, beta;
 
-  explicit ResponseNorm(const CudaCall& call)
+  explicit ResponseNorm(const CudaCall& call) : ResponseNorm(call, call.as<graph::ResponseNormAttributes>()) {}
+  ResponseNorm(const CudaCall& call, const graph::ResponseNormAttributes& norm)
       : x(cells(call.input(0))),
         channels((*call.input(0).shape)[1]),
         pixels(call.input(0).elements() / ((*call.input(0).shape)[0] * channels)),
-        before((call.attributes().size - 1) / 2),
-        behind(call.attributes().size / 2),
+        before((norm.channels - 1) / 2),
+        behind(norm.channels / 2),
         by_pixels(pixels),
         by_channels(channels),
-        factor(call.attributes().alpha / static_cast<float>(call.attributes().size)),
-        bias(call.attributes().epsilon),
-        beta(call.attributes().beta) {}
+        factor(norm.alpha / static_cast<float>(norm.channels)),
+        bias(norm.bias),
+        beta(norm.beta) {}
 
   __device__ std::int64_t channel(std::int64_t i) const { return by_channels.remainder(by_pixels.quotient(i)); }
 

@@ -19,8 +19,8 @@ void softmax(const CudaCall& call) {
   const Cells x = cells(call.input(0));
   const Cells y = cells(call.output(0));
   const std::int64_t columns = shape.back();
-  const std::int64_t period = call.attributes().causal ? shape[shape.size() - 2] : 0;
-  const float factor = call.attributes().alpha;
+  const std::int64_t period = call.as<graph::SoftmaxAttributes>().causal ? shape[shape.size() - 2] : 0;
+  const float factor = call.as<graph::SoftmaxAttributes>().factor;
   for_each_row(call.stream, rows_of(shape), [=] __device__(std::int64_t row, Block & block) {
     const std::int64_t begin = row * columns;
     const std::int64_t seen = period > 0 ? min(columns, row % period + 1) : columns;
@@ -39,7 +39,7 @@ void softmax_backward(const CudaCall& call) {
   const Cells dy = cells(call.input(1));
   const Cells dx = cells(call.output(0));
   const std::int64_t columns = shape.back();
-  const float factor = call.attributes().alpha;
+  const float factor = call.as<graph::SoftmaxAttributes>().factor;
   for_each_row(call.stream, rows_of(shape), [=] __device__(std::int64_t row, Block & block) {
     const std::int64_t begin = row * columns;
     const float sum = block.sum(columns, [&](std::int64_t k) { return y[begin + k] * dy[begin + k]; });
@@ -53,7 +53,7 @@ struct Labels {
   std::int64_t total, first;
 
   explicit Labels(const CudaCall& call)
-      : all(integers(call.input(1))), total(call.input(1).elements()), first(call.attributes().out_begin) {}
+      : all(integers(call.input(1))), total(call.input(1).elements()), first(call.slice().begin) {}
 
   __device__ std::int32_t of_row(std::int64_t row) const { return all[first + row]; }
   // How many count: exact up to 2^24.
@@ -86,7 +86,7 @@ void softmax_cross_entropy(const CudaCall& call) {
   auto* const losses = static_cast<float*>(call.workspace);
   softmax_rows(call, labels, losses);
   const std::int64_t rows = rows_of(*call.input(0).shape);
-  const bool accumulates = call.attributes().accumulate;
+  const bool accumulates = call.slice().accumulate;
   const Cells before = accumulates ? cells(call.input(2)) : Cells();
   const Cells loss = cells(call.output(0));
   for_each_row(call.stream, 1, [=] __device__(std::int64_t, Block & block) {
@@ -129,7 +129,7 @@ Bytes count_workspace(const graph::Op&, const std::vector<graph::Shape>&, const 
 void sigmoid_cross_entropy(const CudaCall& call) {
   const Cells logits = cells(call.input(0));
   const Cells loss = cells(call.output(0));
-  const float target = call.attributes().alpha;
+  const float target = call.as<graph::TargetAttributes>().target;
   const std::int64_t count = call.input(0).elements();
   sum_rows<1>(
       call.stream, 1, count, call.workspace,
@@ -147,7 +147,7 @@ Bytes sigmoid_workspace(const graph::Op&, const std::vector<graph::Shape>& input
 void sigmoid_cross_entropy_backward(const CudaCall& call) {
   const Cells logits = cells(call.input(0));
   const Cells dlogits = cells(call.output(0));
-  const float target = call.attributes().alpha;
+  const float target = call.as<graph::TargetAttributes>().target;
   const std::int64_t count = call.input(0).elements();
   for_each_element(call.stream, count, [=] __device__(std::int64_t i) {
     dlogits.set(i, (1 / (1 + expf(-logits[i])) - target) / static_cast<float>(count));

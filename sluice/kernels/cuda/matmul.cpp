@@ -81,8 +81,9 @@ MatrixLayout matrix_layout(const Permuted& operand) {
 
 class MatMul : public PreparedOp {
  public:
-  MatMul(const Context& context, const OpRequest& request, Bytes scratch) : alpha_(request.op.attributes.alpha) {
-    const graph::Attributes& attributes = request.op.attributes;
+  MatMul(const Context& context, const OpRequest& request, Bytes scratch)
+      : alpha_(request.op.as<graph::ProductAttributes>().factor) {
+    const graph::ProductAttributes& attributes = request.op.as<graph::ProductAttributes>();
     const Permuted a(request.inputs[0], attributes.perm_a);
     const Permuted b(request.inputs[1], attributes.perm_b);
     const Permuted c = product_of(request.outputs[0], attributes.perm_y);

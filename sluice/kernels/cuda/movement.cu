@@ -122,7 +122,7 @@ Rectangle out_of(const Operand& whole, const Operand& part, std::size_t axis, st
           .to_pitch = back.width};
 }
 
-std::size_t axis_of(const CudaCall& call) { return static_cast<std::size_t>(call.attributes().axis); }
+std::size_t axis_of(const CudaCall& call) { return static_cast<std::size_t>(graph::axis_of(call.op.attributes)); }
 
 // `from` holds the output's elements in their order, each at its place in the input.
 template <typename Word>
@@ -135,7 +135,7 @@ void gather_words(const CudaCall& call, const Strided& from) {
 }
 
 void transpose(const CudaCall& call) {
-  const graph::Shape& axes = call.attributes().axes;
+  const graph::Shape& axes = call.as<graph::TransposeAttributes>().axes;
   const graph::Shape own = strides_of(*call.input(0).shape);
   graph::Shape strides = own;
   for (std::size_t d = 0; d < axes.size(); ++d) strides[d] = own.at(static_cast<std::size_t>(axes[d]));
@@ -152,7 +152,7 @@ void concat_activated(const CudaCall& call, const Operand& part, std::int64_t be
   const std::int64_t width = part.shape->at(axis_of(call)) * index;
   const std::int64_t pitch = call.output(0).shape->at(axis_of(call)) * index;
   const std::int64_t first = begin * index;
-  const graph::Activation activation = call.attributes().activation;
+  const graph::Activation activation = call.as<graph::ConcatAttributes>().activation;
   const Cells x = cells(part);
   const Cells y = cells(call.output(0));
   const Divisor by_width(std::max<std::int64_t>(width, 1));
@@ -165,7 +165,7 @@ void concat_activated(const CudaCall& call, const Operand& part, std::int64_t be
 void concat(const CudaCall& call) {
   std::int64_t begin = 0;
   for (const Operand& part : call.inputs) {
-    if (call.attributes().activation == graph::Activation::kNone) {
+    if (call.as<graph::ConcatAttributes>().activation == graph::Activation::kNone) {
       copy_rectangle(call.stream, into(part, call.output(0), axis_of(call), begin));
     } else {
       concat_activated(call, part, begin);
@@ -175,21 +175,21 @@ void concat(const CudaCall& call) {
 }
 
 void slice(const CudaCall& call) {
-  const std::int64_t begin = call.attributes().out_begin;
+  const std::int64_t begin = call.as<graph::PartAttributes>().begin;
   copy_rectangle(call.stream, out_of(call.input(0), call.output(0), axis_of(call), begin));
 }
 
 void pad(const CudaCall& call) {
-  const Rectangle part = into(call.input(0), call.output(0), axis_of(call), call.attributes().out_begin);
+  const Rectangle part = into(call.input(0), call.output(0), axis_of(call), call.as<graph::PartAttributes>().begin);
   with_words(part.alignment(), [&](auto word) { pad_words<decltype(word)>(call.stream, part); });
 }
 
 void slice_batch(const CudaCall& call) {
-  copy_rectangle(call.stream, out_of(call.input(0), call.output(0), 0, call.attributes().out_begin));
+  copy_rectangle(call.stream, out_of(call.input(0), call.output(0), 0, call.slice().begin));
 }
 
 void place_batch(const CudaCall& call) {
-  copy_rectangle(call.stream, into(call.input(0), call.output(0), 0, call.attributes().out_begin));
+  copy_rectangle(call.stream, into(call.input(0), call.output(0), 0, call.slice().begin));
 }
 
 }  // namespace

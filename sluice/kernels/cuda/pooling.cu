@@ -117,11 +117,11 @@ struct PoolingSpace {
 
 // Equal values: the first in the window wins. What is not a number wins until something comes after it.
 void max_pool(const CudaCall& call) {
-  const PoolingSpace space(*call.input(0).shape, *call.output(0).shape, call.attributes().window);
+  const PoolingSpace space(*call.input(0).shape, *call.output(0).shape, call.as<graph::PoolAttributes>().window);
   const Cells x = cells(call.input(0));
   const Cells y = cells(call.output(0));
   auto* const index = static_cast<std::uint8_t*>(call.output(1).data);
-  const graph::Activation activation = call.attributes().activation;
+  const graph::Activation activation = call.as<graph::PoolAttributes>().activation;
   for_each_element(call.stream, call.output(0).elements(), [=] __device__(std::int64_t i) {
     float best = 0;
     int best_position = -1;
@@ -187,7 +187,7 @@ struct MaxGradients {
 
 template <typename Packs>
 void max_pool_backward_to(const CudaCall& call) {
-  const PoolingSpace space(*call.output(0).shape, *call.input(0).shape, call.attributes().window);
+  const PoolingSpace space(*call.output(0).shape, *call.input(0).shape, call.as<graph::PoolAttributes>().window);
   const MaxGradients<Packs> gradients{space, typename Packs::Single(call.input(0)),
                                       static_cast<const std::uint8_t*>(call.input(1).data)};
   const Packs dx(call.output(0));
@@ -233,8 +233,9 @@ void average_large_windows(const CudaCall& call, const Divisors& divisors) {
 }
 
 void average_pool(const CudaCall& call) {
-  const graph::Window& window = call.attributes().window;
-  const Divisors divisors{{*call.input(0).shape, *call.output(0).shape, window}, call.attributes().count_padding};
+  const graph::Window& window = call.as<graph::PoolAttributes>().window;
+  const Divisors divisors{{*call.input(0).shape, *call.output(0).shape, window},
+                          call.as<graph::PoolAttributes>().count_padding};
   if (window.kernel_h * window.kernel_w >= kLargeWindow) return average_large_windows(call, divisors);
   const Cells x = cells(call.input(0));
   const Cells y = cells(call.output(0));
@@ -247,8 +248,8 @@ void average_pool(const CudaCall& call) {
 }
 
 void average_pool_backward(const CudaCall& call) {
-  const Divisors divisors{{*call.output(0).shape, *call.input(0).shape, call.attributes().window},
-                          call.attributes().count_padding};
+  const Divisors divisors{{*call.output(0).shape, *call.input(0).shape, call.as<graph::PoolAttributes>().window},
+                          call.as<graph::PoolAttributes>().count_padding};
   const Cells dy = cells(call.input(0));
   const Cells dx = cells(call.output(0));
   for_each_element(call.stream, call.output(0).elements(), [=] __device__(std::int64_t i) {

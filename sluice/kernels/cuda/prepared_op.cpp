@@ -46,9 +46,8 @@ Ways prepare_op(const Context& context, const OpRequest& request) {
   const auto entry = entries.find(request.op.kind);
   if (entry == entries.end())
     throw gpu::CudaFailure(std::string(to_string(request.op.kind)) + " runs on processors only");
-  const graph::Attributes& attributes = request.op.attributes;
-  if (graph::is_update(request.op.kind) &&
-      (attributes.nesterov || attributes.rate != 0 || graph::has_master(request.op))) {
+  const auto* const update = std::get_if<graph::UpdateAttributes>(&request.op.attributes);
+  if (update != nullptr && (update->nesterov || update->rate != 0 || graph::has_master(request.op))) {
     throw gpu::CudaFailure("Nesterov's momentum, rates of a parameter's own and masters run on processors only");
   }
   const bool looks_up =

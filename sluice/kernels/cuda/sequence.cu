@@ -19,7 +19,7 @@ struct Ids {
   Ids(const CudaCall& call, const graph::Shape& w)
       : id(integers(call.input(0))),
         count(call.input(0).elements()),
-        vocabulary_begin(call.attributes().out_begin),
+        vocabulary_begin(call.slice().begin),
         vocabulary(w[0]) {}
 
   // The row of w for position i.
@@ -71,7 +71,7 @@ void find_repeats(const CudaCall& call, const Ids& ids, const Repeats& repeats) 
 void prepare_gradient(const CudaCall& call) {
   const Operand& result = call.output(0);
   const Cells dw = cells(result);
-  if (!call.attributes().accumulate) {
+  if (!call.slice().accumulate) {
     for_each_element(call.stream, result.elements(), [=] __device__(std::int64_t i) { dw.set(i, 0); });
     return;
   }
@@ -153,7 +153,7 @@ struct State {
 // Neighbouring threads take the same feature of neighbouring samples, so that they read the same weights.
 void lstm_cell(const CudaCall& call) {
   const CellSpace space(*call.input(0).shape);
-  const bool has_state = call.attributes().state;
+  const bool has_state = call.as<graph::RecurrentAttributes>().state;
   const State state = has_state ? State{cells(call.input(1)), cells(call.input(2)), cells(call.input(3))} : State();
   const Cells gates_x = cells(call.input(0));
   const Cells h = cells(call.output(0));
@@ -191,8 +191,8 @@ void lstm_state_gradient(const CudaCall& call, const CellSpace& space) {
 
 void lstm_cell_backward(const CudaCall& call) {
   const CellSpace space(*call.input(1).shape);
-  const bool has_state = call.attributes().state;
-  const bool carries = call.attributes().carry;
+  const bool has_state = call.as<graph::RecurrentAttributes>().state;
+  const bool carries = call.as<graph::RecurrentAttributes>().carry;
   const Cells dh = cells(call.input(0));
   const Cells gates = cells(call.input(1));
   const Cells c = cells(call.input(2));

@@ -222,16 +222,16 @@ __device__ float slope_from_input(graph::UnaryFunction function, float x, float 
 }
 
 void unary(const CudaCall& call) {
-  const graph::UnaryFunction function = call.attributes().unary;
-  const float alpha = call.attributes().alpha;
-  const float beta = call.attributes().beta;
+  const graph::UnaryFunction function = call.as<graph::UnaryAttributes>().function;
+  const float alpha = call.as<graph::UnaryAttributes>().alpha;
+  const float beta = call.as<graph::UnaryAttributes>().beta;
   map(call, [=] __device__(float x) { return value_at(function, x, alpha, beta); });
 }
 
 void unary_backward(const CudaCall& call) {
-  const graph::UnaryFunction function = call.attributes().unary;
-  const float alpha = call.attributes().alpha;
-  const float beta = call.attributes().beta;
+  const graph::UnaryFunction function = call.as<graph::UnaryAttributes>().function;
+  const float alpha = call.as<graph::UnaryAttributes>().alpha;
+  const float beta = call.as<graph::UnaryAttributes>().beta;
   if (graph::backward_reads_output(function)) {
     map_pairs(call, [=] __device__(float y, float dy) { return dy * slope_from_output(function, y, alpha, beta); });
   } else {

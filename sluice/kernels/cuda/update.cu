@@ -15,8 +15,8 @@ void sgd_update(const CudaCall& call) {
   const GroupCells momentum(call.input(2));
   const GroupCells new_w(call.output(0));
   const GroupCells new_momentum(call.output(1));
-  const auto momentum_factor = static_cast<float>(call.attributes().momentum);
-  const auto weight_decay = static_cast<float>(call.attributes().weight_decay);
+  const auto momentum_factor = static_cast<float>(call.as<graph::UpdateAttributes>().momentum);
+  const auto weight_decay = static_cast<float>(call.as<graph::UpdateAttributes>().weight_decay);
   const StepOnDevice* const step = call.step;
   for_each_element(call.stream, w.groups(), [=] __device__(std::int64_t group) {
     Group weights = w.load(group);
@@ -64,7 +64,7 @@ __device__ Sums<2> corrections(Block& block, float beta1, float beta2, std::int6
 
 void adam_update(const CudaCall& call) {
   constexpr std::int64_t kGroupsOfBlock = 1024;
-  const graph::Attributes& attributes = call.attributes();
+  const graph::UpdateAttributes& attributes = call.as<graph::UpdateAttributes>();
   const AdamGroup given{0,
                         static_cast<float>(attributes.momentum),
                         static_cast<float>(attributes.beta2),

@@ -56,7 +56,8 @@ KernelPtr make_direct(MakeConvolution make, const KernelRequest& request, std::s
 KernelPtr make_by_method(MakeConvolution make, const KernelRequest& request, const OperandRequest& x,
                          const OperandRequest& y, const std::vector<bool>& is_image, bool cuttable,
                          const dnnl::engine& engine) {
-  const bool winograd = request.method != Method::kDirect && winograd_pays(request.attributes, x, y);
+  const bool winograd =
+      request.method != Method::kDirect && winograd_pays(request.as<graph::ConvolutionAttributes>(), x, y);
   const auto make_part = [&](std::int64_t samples) -> KernelPtr {
     if (!cuttable && samples != x.shape[0]) return nullptr;
     try {

@@ -53,7 +53,7 @@ struct ConvolutionOperands {
   const OperandRequest& x;
   const OperandRequest& w;
   const OperandRequest& y;
-  const graph::Attributes& attributes;
+  const graph::ConvolutionAttributes& attributes;
   bool strict = false;  // only the layouts that the graph has fixed will do
 
   ConvolutionWindow window() const { return ConvolutionWindow(attributes.window); }

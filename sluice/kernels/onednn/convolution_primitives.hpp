@@ -22,7 +22,7 @@ inline void append_activation(graph::Activation activation, dnnl::primitive_attr
 // `bias`: null where there is none.
 template <typename Family>
 auto forward_desc(dnnl::algorithm algorithm, const Layout& x, const Layout& w, const Layout* bias, const Layout& y,
-                  const graph::Attributes& attributes, const dnnl::engine& engine) {
+                  const graph::ConvolutionAttributes& attributes, const dnnl::engine& engine) {
   using Forward = typename Family::Forward;
   using Description = typename Forward::desc;
   const auto kind = dnnl::prop_kind::forward_training;
@@ -37,7 +37,7 @@ auto forward_desc(dnnl::algorithm algorithm, const Layout& x, const Layout& w, c
 // Backward primitives want to know the forward one; only its shapes matter.
 template <typename Family>
 auto forward_hint(const ConvolutionOperands<Family>& operands, const dnnl::engine& engine) {
-  graph::Attributes attributes = operands.attributes;
+  graph::ConvolutionAttributes attributes = operands.attributes;
   attributes.activation = graph::Activation::kNone;
   const graph::DType dtype = operands.x.dtype;
   return forward_desc<Family>(Family::kDirect, any_layout(operands.x.shape, dtype), operands.any_w(dtype), nullptr,
@@ -49,11 +49,13 @@ template <typename Family>
 std::unique_ptr<PrimitiveKernel> make_forward(dnnl::algorithm algorithm, const KernelRequest& request,
                                               const dnnl::engine& engine) {
   const ConvolutionOperands<Family> operands{request.inputs[0], request.inputs[1], request.outputs[0],
-                                             request.attributes, request.method != Method::kBest};
+                                             request.as<graph::ConvolutionAttributes>(),
+                                             request.method != Method::kBest};
   const bool has_bias = request.inputs.size() == 3;
   const Layout bias = has_bias ? plain_layout(request.inputs[2].shape, request.inputs[2].dtype) : Layout();
   const auto desc = choose_forward_layouts(operands, [&](const Layout& x, const Layout& w, const Layout& y) {
-    return forward_desc<Family>(algorithm, x, w, has_bias ? &bias : nullptr, y, request.attributes, engine);
+    return forward_desc<Family>(algorithm, x, w, has_bias ? &bias : nullptr, y,
+                                request.as<graph::ConvolutionAttributes>(), engine);
   });
 
   auto kernel = std::make_unique<PrimitiveKernel>(typename Family::Forward(desc), desc, engine);
@@ -76,8 +78,9 @@ std::unique_ptr<PrimitiveKernel> make_backward_data(dnnl::algorithm algorithm, c
                                                     const dnnl::engine& engine) {
   using BackwardData = typename Family::BackwardData;
   const ConvolutionOperands<Family> operands{request.outputs[0], request.inputs[1], request.inputs[0],
-                                             request.attributes, request.method != Method::kBest};
-  const ConvolutionWindow window(request.attributes.window);
+                                             request.as<graph::ConvolutionAttributes>(),
+                                             request.method != Method::kBest};
+  const ConvolutionWindow window(request.as<graph::ConvolutionAttributes>().window);
   const auto hint = forward_hint(operands, engine);
   const auto make = [&](const Layout& dx, const Layout& w, const Layout& dy) {
     const auto description = window.describe<typename BackwardData::desc>(algorithm, dx, w, dy);
@@ -102,8 +105,9 @@ std::unique_ptr<PrimitiveKernel> make_backward_weights(dnnl::algorithm algorithm
   using BackwardWeights = typename Family::BackwardWeights;
   using Description = typename BackwardWeights::desc;
   const ConvolutionOperands<Family> operands{request.inputs[0], request.outputs[0], request.inputs[1],
-                                             request.attributes, request.method != Method::kBest};
-  const ConvolutionWindow window(request.attributes.window);
+                                             request.as<graph::ConvolutionAttributes>(),
+                                             request.method != Method::kBest};
+  const ConvolutionWindow window(request.as<graph::ConvolutionAttributes>().window);
   const bool has_bias = request.outputs.size() == 2;
   const Layout dbias = has_bias ? plain_layout(request.outputs[1].shape) : Layout();
   const auto hint = forward_hint(operands, engine);

@@ -11,8 +11,8 @@ namespace {
 
 // What an op computes: `count` output features from `begin`, of `total`, for `rows` rows of `in` elements.
 struct DenseSpace {
-  DenseSpace(const graph::Attributes& attributes, const graph::Shape& x, const graph::Shape& w, const graph::Shape& y)
-      : in(graph::element_count(w) / w[0]), count(w[0]), begin(attributes.out_begin) {
+  DenseSpace(const graph::Slice& slice, const graph::Shape& x, const graph::Shape& w, const graph::Shape& y)
+      : in(graph::element_count(w) / w[0]), count(w[0]), begin(slice.begin) {
     rows = graph::element_count(x) / in;
     total = graph::element_count(y) / rows;
   }
@@ -77,7 +77,7 @@ KernelPtr make_gemm(const KernelRequest& request, const Gemm& gemm) {
 // The product that makes dw; dbias is summed beside it.
 KernelPtr make_weight_product(const KernelRequest& request, const DenseSpace& space, const dnnl::engine& engine) {
   const graph::DType dtype = request.inputs[1].dtype;
-  const bool adding = request.attributes.accumulate;
+  const bool adding = request.slice.accumulate;
   const std::size_t output = request.inputs.size();
   if (dtype == graph::DType::kF32 && request.method != Method::kMatMul) {
     return make_gemm(request, {.transposed_a = true,
@@ -109,7 +109,7 @@ class WeightsAndBias : public Kernel {
       : product_(std::move(product)),
         columns_{.rows = space.rows, .count = space.count, .row_stride = space.total, .first = space.begin},
         dtype_(request.inputs[1].dtype),
-        accumulate_(request.attributes.accumulate),
+        accumulate_(request.slice.accumulate),
         dbias_(request.inputs.size() + 1) {
     implementation = product_->implementation;
     inputs = product_->inputs;
@@ -134,8 +134,8 @@ KernelPtr make_dense(const KernelRequest& request, const dnnl::engine& engine) {
   const OperandRequest& x = request.inputs[0];
   const OperandRequest& w = request.inputs[1];
   const OperandRequest& y = request.outputs[0];
-  const DenseSpace space(request.attributes, x.shape, w.shape, y.shape);
-  const bool has_bias = request.inputs.size() - (request.attributes.partial ? 1 : 0) == 3;
+  const DenseSpace space(request.slice, x.shape, w.shape, y.shape);
+  const bool has_bias = request.inputs.size() - (request.slice.partial ? 1 : 0) == 3;
   const Layout x_matrix = matrix(space.rows, space.in, space.in, 1, x.dtype);
   const Layout w_matrix = matrix(space.in, space.count, 1, space.in, w.dtype);
   const Layout bias = matrix(1, space.count, space.count, 1, graph::DType::kF32);
@@ -156,8 +156,8 @@ KernelPtr make_dense_backward_data(const KernelRequest& request, const dnnl::eng
   const OperandRequest& dy = request.inputs[0];
   const OperandRequest& w = request.inputs[1];
   const OperandRequest& dx = request.outputs[0];
-  const DenseSpace space(request.attributes, dx.shape, w.shape, dy.shape);
-  const bool adding = request.attributes.partial;
+  const DenseSpace space(request.slice, dx.shape, w.shape, dy.shape);
+  const bool adding = request.slice.partial;
   const std::size_t output = request.inputs.size();
   if (dy.dtype == graph::DType::kF32 && request.method != Method::kMatMul) {
     return make_gemm(request, {.rows = space.rows,
@@ -182,8 +182,7 @@ KernelPtr make_dense_backward_data(const KernelRequest& request, const dnnl::eng
 }
 
 KernelPtr make_dense_backward_weights(const KernelRequest& request, const dnnl::engine& engine) {
-  const DenseSpace space(request.attributes, request.inputs[0].shape, request.outputs[0].shape,
-                         request.inputs[1].shape);
+  const DenseSpace space(request.slice, request.inputs[0].shape, request.outputs[0].shape, request.inputs[1].shape);
   KernelPtr product = make_weight_product(request, space, engine);
   if (request.outputs.size() == 1) return product;
   return std::make_unique<WeightsAndBias>(std::move(product), request, space);

@@ -22,7 +22,7 @@ struct Row {
 class DepthwiseBackwardWeights : public Kernel {
  public:
   explicit DepthwiseBackwardWeights(const KernelRequest& request)
-      : window_(request.attributes.window),
+      : window_(request.as<graph::ConvolutionAttributes>().window),
         samples_(request.inputs[0].shape[0]),
         blocks_(request.inputs[0].shape[1] / kChannelBlock),
         height_(request.inputs[0].shape[2]),
@@ -162,7 +162,7 @@ bool is_known_depthwise(const KernelRequest& request) {
   const OperandRequest& x = request.inputs[0];
   const auto is_f32 = [](const OperandRequest& each) { return each.dtype == graph::DType::kF32; };
   return request.kind == graph::OpKind::kConv2dBackwardWeights && x.shape.size() == 4 &&
-         request.attributes.groups == x.shape[1] && request.outputs[0].shape[0] == x.shape[1] &&
+         request.as<graph::ConvolutionAttributes>().groups == x.shape[1] && request.outputs[0].shape[0] == x.shape[1] &&
          x.shape[1] % kChannelBlock == 0 && std::ranges::all_of(request.inputs, is_f32) &&
          std::ranges::all_of(request.outputs, is_f32);
 }

@@ -41,10 +41,10 @@ struct DepthwiseCase {
   KernelRequest request() const {
     KernelRequest request{
         .kind = graph::OpKind::kConv2dBackwardWeights,
-        .attributes = {.window = window},
+        .attributes = graph::ConvolutionAttributes{.window = window},
         .inputs = {{.shape = x.shape()}, {.shape = dy().shape()}},
         .outputs = {{.shape = {x.channels, 1, window.kernel_h, window.kernel_w}}, {.shape = {x.channels}}}};
-    request.attributes.groups = x.channels;
+    request.as<graph::ConvolutionAttributes>().groups = x.channels;
     return request;
   }
 };
@@ -143,7 +143,7 @@ TEST(DepthwiseChoice, IsTakenWhereOneDnnHasNoCodeOfItsOwn) {
   EXPECT_TRUE(is_blocked_image(wide->inputs[0]));
   KernelRequest few = DepthwiseCase{{2, 16, 14, 14}, graph::square_window(5, 1, 2)}.request();
   EXPECT_TRUE(is_known_depthwise(few));
-  few.attributes.groups = 4;
+  few.as<graph::ConvolutionAttributes>().groups = 4;
   EXPECT_FALSE(is_known_depthwise(few));
   few = DepthwiseCase{{2, 16, 14, 14}, graph::square_window(5, 1, 2)}.request();
   few.inputs[0].dtype = graph::DType::kBF16;

@@ -172,10 +172,10 @@ KernelPtr make_relu_backward(const KernelRequest& request, const dnnl::engine& /
 }
 
 KernelPtr make_add(const KernelRequest& request, const dnnl::engine& /*engine*/) {
-  return make_loop(request,
-                   [activation = request.attributes.activation](auto type, Operands operands, std::int64_t count) {
-                     return add<Pointed<decltype(type)>>(operands, count, activation);
-                   });
+  return make_loop(request, [activation = request.as<graph::AddAttributes>().activation](auto type, Operands operands,
+                                                                                         std::int64_t count) {
+    return add<Pointed<decltype(type)>>(operands, count, activation);
+  });
 }
 
 }  // namespace

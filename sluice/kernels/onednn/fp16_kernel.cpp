@@ -36,7 +36,7 @@ bool reads_16_bits(graph::OpKind kind) {
 bool moves_elements(const KernelRequest& request) {
   constexpr std::array kKinds{graph::OpKind::kConcat,    graph::OpKind::kSlice,      graph::OpKind::kPad,
                               graph::OpKind::kBroadcast, graph::OpKind::kSliceBatch, graph::OpKind::kPlaceBatch};
-  return request.attributes.activation == graph::Activation::kNone &&
+  return graph::fused_activation(request.attributes) == graph::Activation::kNone &&
          std::ranges::find(kKinds, request.kind) != kKinds.end();
 }
 

@@ -51,12 +51,9 @@ TEST(Fp16Kernel, MovesEveryNumberAsItIs) {
     KernelRequest request{.kind = kind,
                           .inputs = {{{256, 256}, graph::DType::kF16, {}}},
                           .outputs = {{{256, 256}, graph::DType::kF16, {}}}};
-    if (kind == graph::OpKind::kTranspose) request.attributes.axes = {1, 0};
-    if (kind == graph::OpKind::kSliceBatch) request.attributes.out_end = 256;
-    if (kind == graph::OpKind::kPad) {
-      request.attributes.shape = {256, 256};
-      request.attributes.out_end = 256;
-    }
+    if (kind == graph::OpKind::kTranspose) request.attributes = graph::TransposeAttributes{{1, 0}};
+    if (kind == graph::OpKind::kSliceBatch) request.slice.end = 256;
+    if (kind == graph::OpKind::kPad) request.attributes = graph::PartAttributes{.end = 256, .shape = {256, 256}};
     SCOPED_TRACE(to_string(kind));
     expect_all_numbers(run_on_all(*make_kernel(request, engine)));
   }

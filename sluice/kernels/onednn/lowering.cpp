@@ -113,8 +113,12 @@ class Lowering {
   }
 
   void lower(const graph::Op& op) {
-    KernelRequest request{
-        .kind = op.kind, .attributes = op.attributes, .inputs = {}, .outputs = {}, .scratch = scratch_};
+    KernelRequest request{.kind = op.kind,
+                          .attributes = op.attributes,
+                          .slice = op.slice,
+                          .inputs = {},
+                          .outputs = {},
+                          .scratch = scratch_};
     for (const graph::TensorId id : op.inputs) request.inputs.push_back(request_operand(id));
     for (const graph::TensorId id : op.outputs) request.outputs.push_back(request_operand(id));
     const std::shared_ptr<Kernel> kernel = cache_.find_or_make(request);

@@ -110,7 +110,7 @@ void forward(const CellSpace& space, const float* recurrent, Operands operands) 
 }
 
 template <typename T>
-void backward(const CellSpace& space, const graph::Attributes& attributes, Operands operands) {
+void backward(const CellSpace& space, const graph::RecurrentAttributes& attributes, Operands operands) {
   const std::size_t carry = attributes.state ? 5 : 3;  // where dc is, if there is one
   const std::size_t output = carry + (attributes.carry ? 1 : 0);
   const auto* c_old = attributes.state ? operand<const float>(operands, 3) : nullptr;
@@ -165,7 +165,7 @@ class StatefulBackward : public Kernel {
 KernelPtr make_lstm_cell(const KernelRequest& request, const dnnl::engine& engine) {
   const CellSpace space(request.inputs[0].shape);
   const graph::DType dtype = request.inputs[0].dtype;
-  if (!request.attributes.state) {
+  if (!request.as<graph::RecurrentAttributes>().state) {
     return std::make_unique<LoopKernel>(request, [space, dtype](Operands operands, const StepContext& /*context*/) {
       with_element(dtype, [&]<typename T>(T) { forward<T>(space, nullptr, operands); });
       return Status{};
@@ -192,12 +192,12 @@ KernelPtr make_lstm_cell(const KernelRequest& request, const dnnl::engine& engin
 KernelPtr make_lstm_cell_backward(const KernelRequest& request, const dnnl::engine& engine) {
   const CellSpace space(request.inputs[1].shape);
   const graph::DType dtype = request.inputs[1].dtype;
-  const LoopKernel::Body gates = [space, dtype, attributes = request.attributes](Operands operands,
-                                                                                 const StepContext& /*context*/) {
+  const LoopKernel::Body gates = [space, dtype, attributes = request.as<graph::RecurrentAttributes>()](
+                                     Operands operands, const StepContext& /*context*/) {
     with_element(dtype, [&]<typename T>(T) { backward<T>(space, attributes, operands); });
     return Status{};
   };
-  if (!request.attributes.state) return std::make_unique<LoopKernel>(request, gates);
+  if (!request.as<graph::RecurrentAttributes>().state) return std::make_unique<LoopKernel>(request, gates);
   const Layout dgates = row_major(space.batch, 4 * space.hidden, dtype);
   const Layout w = row_major(4 * space.hidden, space.hidden, dtype);
   const Layout dh = row_major(space.batch, space.hidden, dtype);

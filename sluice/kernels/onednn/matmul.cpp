@@ -67,7 +67,7 @@ Matrices product_in(const OperandRequest& y, const std::vector<std::int64_t>& pe
 class MatMul : public Kernel {
  public:
   MatMul(const KernelRequest& request, const dnnl::engine& engine) : engine_(engine), stream_(engine) {
-    const graph::Attributes& attributes = request.attributes;
+    const graph::ProductAttributes& attributes = request.as<graph::ProductAttributes>();
     Matrices a = permuted(request.inputs[0], attributes.perm_a);
     Matrices b = permuted(request.inputs[1], attributes.perm_b);
     Matrices y = product_in(request.outputs[0], attributes.perm_y);
@@ -86,7 +86,7 @@ class MatMul : public Kernel {
     const Place from_b = packed_source(b, b_operand);
     const bool apart = !y.side_by_side(1);
     const Place to_y = apart ? reserve(y.packed().layout()) : Place{2, 0};
-    add_product(from_a, a, from_b, b, to_y, apart ? y.packed() : y, attributes.alpha);
+    add_product(from_a, a, from_b, b, to_y, apart ? y.packed() : y, attributes.factor);
     if (apart) add_reorder(to_y, y.packed().layout(), {2, 0}, y.layout());
   }
 

@@ -35,7 +35,7 @@ graph::Graph with_made_leaves(const graph::Graph& logical, const testing::NamedV
         result.add_tensor({.name = "." + leaf.name, .shape = leaf.shape, .role = graph::Role::kParameter});
     result.add_op({.name = "." + leaf.name + "#copy",
                    .kind = graph::OpKind::kUnary,
-                   .attributes = {.unary = graph::UnaryFunction::kLinear, .alpha = 1},
+                   .attributes = graph::UnaryAttributes{.function = graph::UnaryFunction::kLinear, .alpha = 1},
                    .inputs = {source},
                    .outputs = {id}});
   }

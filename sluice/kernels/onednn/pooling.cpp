@@ -21,7 +21,7 @@ struct PoolWindow {
   dnnl::memory::dims end;
 };
 
-dnnl::algorithm average(const graph::Attributes& attributes) {
+dnnl::algorithm average(const graph::PoolAttributes& attributes) {
   return attributes.count_padding ? dnnl::algorithm::pooling_avg_include_padding
                                   : dnnl::algorithm::pooling_avg_exclude_padding;
 }
@@ -53,9 +53,9 @@ std::function<void(std::span<void* const>)> relu_of_output(const Layout& y, grap
 
 KernelPtr make_forward(dnnl::algorithm algorithm, const KernelRequest& request, const dnnl::engine& engine) {
   const OperandRequest& x = request.inputs[0];
-  const auto desc =
-      forward_desc(algorithm, x.layout.value_or(preferred_image_layout(x.shape, x.dtype)),
-                   any_layout(request.outputs[0].shape, x.dtype), PoolWindow(request.attributes.window), engine);
+  const auto desc = forward_desc(algorithm, x.layout.value_or(preferred_image_layout(x.shape, x.dtype)),
+                                 any_layout(request.outputs[0].shape, x.dtype),
+                                 PoolWindow(request.as<graph::PoolAttributes>().window), engine);
   auto kernel = std::make_unique<PrimitiveKernel>(pooling_forward(desc), desc, engine);
   kernel->inputs = {desc.src_desc()};
   kernel->outputs = {desc.dst_desc()};
@@ -65,14 +65,15 @@ KernelPtr make_forward(dnnl::algorithm algorithm, const KernelRequest& request, 
     kernel->outputs.push_back(desc.workspace_desc());
     kernel->bind(DNNL_ARG_WORKSPACE, 2, desc.workspace_desc());
   }
-  if (request.attributes.activation == graph::Activation::kRelu) kernel->then(relu_of_output(desc.dst_desc(), x.dtype));
+  if (request.as<graph::PoolAttributes>().activation == graph::Activation::kRelu)
+    kernel->then(relu_of_output(desc.dst_desc(), x.dtype));
   kernel->bind_scratchpad();
   return kernel;
 }
 
 KernelPtr make_backward(dnnl::algorithm algorithm, const Layout& dy, const KernelRequest& request,
                         const dnnl::engine& engine) {
-  const PoolWindow window(request.attributes.window);
+  const PoolWindow window(request.as<graph::PoolAttributes>().window);
   const Layout dx = layout_like(dy, request.outputs[0].shape);
   const auto hint = forward_desc(algorithm, dx, dy, window, engine);
   const pooling_backward::primitive_desc desc(
@@ -95,7 +96,7 @@ KernelPtr make_max_pool(const KernelRequest& request, const dnnl::engine& engine
 }
 
 KernelPtr make_average_pool(const KernelRequest& request, const dnnl::engine& engine) {
-  return make_forward(average(request.attributes), request, engine);
+  return make_forward(average(request.as<graph::PoolAttributes>()), request, engine);
 }
 
 KernelPtr make_max_pool_backward(const KernelRequest& request, const dnnl::engine& engine) {
@@ -114,7 +115,7 @@ KernelPtr make_average_pool_backward(const KernelRequest& request, const dnnl::e
   const bool fills_block = dy.shape[1] >= kChannelBlock;
   const Layout layout = row_major && fills_block ? blocked_image_layout(dy.shape, dy.dtype)
                                                  : dy.layout.value_or(plain_layout(dy.shape, dy.dtype));
-  return make_backward(average(request.attributes), layout, request, engine);
+  return make_backward(average(request.as<graph::PoolAttributes>()), layout, request, engine);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@ namespace {
 KernelPtr make_transpose(const KernelRequest& request, const dnnl::engine& engine) {
   const OperandRequest& y = request.outputs[0];
   const graph::Shape& x = request.inputs[0].shape;
-  const std::vector<std::int64_t>& axes = request.attributes.axes;
+  const std::vector<std::int64_t>& axes = request.as<graph::TransposeAttributes>().axes;
   dnnl::memory::dims x_strides(x.size(), 1);
   for (std::size_t i = x.size(); i > 1; --i) x_strides[i - 2] = x_strides[i - 1] * x[i - 1];
   dnnl::memory::dims strides;

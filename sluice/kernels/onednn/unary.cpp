@@ -16,10 +16,10 @@ struct Eltwise {
   float alpha = 0, beta = 0;
 };
 
-Eltwise eltwise_of(const graph::Attributes& attributes) {
+Eltwise eltwise_of(const graph::UnaryAttributes& attributes) {
   const float alpha = attributes.alpha;
   const float beta = attributes.beta;
-  switch (attributes.unary) {
+  switch (attributes.function) {
     case graph::UnaryFunction::kLinear:
       return {algorithm::eltwise_linear, algorithm::eltwise_linear, alpha, beta};
     case graph::UnaryFunction::kLeakyRelu:
@@ -54,9 +54,9 @@ Eltwise eltwise_of(const graph::Attributes& attributes) {
   return {};
 }
 
-bool is_loop(const graph::Attributes& attributes) { return eltwise_of(attributes).forward == algorithm::undef; }
+bool is_loop(const graph::UnaryAttributes& attributes) { return eltwise_of(attributes).forward == algorithm::undef; }
 
-eltwise_forward::primitive_desc forward_desc(algorithm function, const graph::Attributes& attributes,
+eltwise_forward::primitive_desc forward_desc(algorithm function, const graph::UnaryAttributes& attributes,
                                              const Layout& data, const dnnl::engine& engine) {
   const Eltwise eltwise = eltwise_of(attributes);
   return {{dnnl::prop_kind::forward_training, function, data, eltwise.alpha, eltwise.beta}, user_scratchpad(), engine};
@@ -64,9 +64,10 @@ eltwise_forward::primitive_desc forward_desc(algorithm function, const graph::At
 
 KernelPtr make_unary(const KernelRequest& request, const dnnl::engine& engine) {
   const OperandRequest& x = request.inputs[0];
-  if (is_loop(request.attributes)) return make_unary_loop(request, flat_layout(x));
+  const auto& attributes = request.as<graph::UnaryAttributes>();
+  if (is_loop(attributes)) return make_unary_loop(request, flat_layout(x));
   const Layout data = x.layout.value_or(preferred_image_layout(x.shape, x.dtype));
-  const auto desc = forward_desc(eltwise_of(request.attributes).forward, request.attributes, data, engine);
+  const auto desc = forward_desc(eltwise_of(attributes).forward, attributes, data, engine);
   auto kernel = std::make_unique<PrimitiveKernel>(eltwise_forward(desc), desc, engine);
   kernel->inputs = kernel->outputs = {data};
   kernel->bind(DNNL_ARG_SRC, 0, data);
@@ -77,16 +78,17 @@ KernelPtr make_unary(const KernelRequest& request, const dnnl::engine& engine) {
 
 KernelPtr make_unary_backward(const KernelRequest& request, const dnnl::engine& engine) {
   const OperandRequest& saved = request.inputs[0];
-  if (is_loop(request.attributes)) return make_unary_backward_loop(request, flat_layout(saved));
-  const Eltwise eltwise = eltwise_of(request.attributes);
+  const auto& attributes = request.as<graph::UnaryAttributes>();
+  if (is_loop(attributes)) return make_unary_backward_loop(request, flat_layout(saved));
+  const Eltwise eltwise = eltwise_of(attributes);
   const Layout data = saved.layout.value_or(preferred_image_layout(saved.shape, saved.dtype));
   const eltwise_backward::primitive_desc desc({eltwise.backward, data, data, eltwise.alpha, eltwise.beta},
                                               user_scratchpad(), engine,
-                                              forward_desc(eltwise.backward, request.attributes, data, engine));
+                                              forward_desc(eltwise.backward, attributes, data, engine));
   auto kernel = std::make_unique<PrimitiveKernel>(eltwise_backward(desc), desc, engine);
   kernel->inputs = {data, data};
   kernel->outputs = {data};
-  kernel->bind(graph::backward_reads_output(request.attributes.unary) ? DNNL_ARG_DST : DNNL_ARG_SRC, 0, data);
+  kernel->bind(graph::backward_reads_output(attributes.function) ? DNNL_ARG_DST : DNNL_ARG_SRC, 0, data);
   kernel->bind(DNNL_ARG_DIFF_DST, 1, data);
   kernel->bind(DNNL_ARG_DIFF_SRC, 2, data);
   kernel->bind_scratchpad();

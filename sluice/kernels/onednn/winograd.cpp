@@ -52,7 +52,7 @@ class InParts : public Kernel {
 
 }  // namespace
 
-bool winograd_pays(const graph::Attributes& attributes, const OperandRequest& x, const OperandRequest& y) {
+bool winograd_pays(const graph::ConvolutionAttributes& attributes, const OperandRequest& x, const OperandRequest& y) {
   const graph::Window& window = attributes.window;
   const bool fits = window.kernel_h == 3 && window.kernel_w == 3 && window.stride_h == 1 && window.stride_w == 1 &&
                     window.dilation_h == 1 && window.dilation_w == 1 && attributes.groups == 1 &&

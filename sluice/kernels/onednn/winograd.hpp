@@ -14,7 +14,7 @@
 namespace sluice::kernels {
 
 // Whether Winograd is better for a convolution of these operands: fp32, 3x3, stride 1, enough channels and tiles.
-bool winograd_pays(const graph::Attributes& attributes, const OperandRequest& x, const OperandRequest& y);
+bool winograd_pays(const graph::ConvolutionAttributes& attributes, const OperandRequest& x, const OperandRequest& y);
 
 // Makes the kernel for a part of `samples` samples; nothing if oneDNN has none.
 using MakePart = std::function<KernelPtr(std::int64_t samples)>;

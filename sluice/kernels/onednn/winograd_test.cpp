@@ -26,7 +26,7 @@ constexpr Bytes kLimit = 64 * kMiB;
 KernelRequest convolution(std::int64_t samples) {
   const Layout x = blocked_image_layout({samples, 32, 16, 16});
   return {.kind = graph::OpKind::kConv2d,
-          .attributes = {.window = graph::square_window(3, 1, 1)},
+          .attributes = graph::ConvolutionAttributes{.window = graph::square_window(3, 1, 1)},
           .inputs = {{.shape = {samples, 32, 16, 16}, .layout = x}, {.shape = {32, 32, 3, 3}}},
           .outputs = {{.shape = {samples, 32, 16, 16}}},
           .scratch = kLimit};
@@ -46,12 +46,12 @@ Buffer result(Kernel& kernel) {
 
 TEST(Winograd, IsTakenWhereItPays) {
   const KernelRequest request = convolution(8);
-  EXPECT_TRUE(winograd_pays(request.attributes, request.inputs[0], request.outputs[0]));
+  EXPECT_TRUE(winograd_pays(request.as<graph::ConvolutionAttributes>(), request.inputs[0], request.outputs[0]));
   KernelRequest strided = request;
-  strided.attributes.window = graph::square_window(3, 2, 1);
-  EXPECT_FALSE(winograd_pays(strided.attributes, request.inputs[0], request.outputs[0]));
+  strided.as<graph::ConvolutionAttributes>().window = graph::square_window(3, 2, 1);
+  EXPECT_FALSE(winograd_pays(strided.as<graph::ConvolutionAttributes>(), request.inputs[0], request.outputs[0]));
   const KernelRequest few = convolution(1);
-  EXPECT_FALSE(winograd_pays(few.attributes, few.inputs[0], few.outputs[0]));
+  EXPECT_FALSE(winograd_pays(few.as<graph::ConvolutionAttributes>(), few.inputs[0], few.outputs[0]));
 }
 
 TEST(Winograd, PartsOfABatchGiveWhatTheWholeGives) {

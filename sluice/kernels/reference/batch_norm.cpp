@@ -54,10 +54,11 @@ void apply_norm(const ReferenceCall& call, std::span<const float> stats, std::si
   const graph::Shape& shape = call.input_shape(0);
   const bool adds = call.input_count() > residual;
   for (std::int64_t c = 0; c < shape[1]; ++c) {
-    const ChannelNorm norm(stats, call.input<float>(1), static_cast<std::size_t>(c), call.attributes().epsilon);
+    const ChannelNorm norm(stats, call.input<float>(1), static_cast<std::size_t>(c),
+                           call.as<graph::NormAttributes>().epsilon);
     for_each_in_channel(shape, c, [&](std::size_t i) {
       const double value = norm.apply(x[i]) + (adds ? call.input<float>(residual)[i] : 0.0F);
-      y[i] = static_cast<float>(activate(call.attributes().activation, value));
+      y[i] = static_cast<float>(activate(call.as<graph::NormAttributes>().activation, value));
     });
   }
 }
@@ -68,7 +69,7 @@ void store_moments(const ReferenceCall& call, const Moments& moments, std::size_
   const auto old_running = call.input<float>(running_input);
   const auto stats = call.output<float>(first_output);
   const auto running = call.output<float>(first_output + 1);
-  const double momentum = call.attributes().momentum;
+  const double momentum = call.as<graph::NormAttributes>().momentum;
   const std::size_t second = stats.size() / 2 + channel;  // the second row: shift, variance
   const double unbiased = count > 1 ? moments.variance * count / (count - 1) : moments.variance;
   running[channel] = static_cast<float>((1 - momentum) * old_running[channel] + momentum * moments.mean);
@@ -86,8 +87,8 @@ struct ChannelGradient {
   ChannelGradient(const ReferenceCall& call, std::size_t c)
       : x(call.input<float>(0)),
         dy(call.input<float>(1)),
-        norm(call.input<float>(3), call.input<float>(2), c, call.attributes().epsilon),
-        activation(call.attributes().activation) {}
+        norm(call.input<float>(3), call.input<float>(2), c, call.as<graph::NormAttributes>().epsilon),
+        activation(call.as<graph::NormAttributes>().activation) {}
 
   double gradient(std::size_t i) const { return passes(activation, norm.apply(x[i])) ? double{dy[i]} : 0.0; }
 };
@@ -154,7 +155,7 @@ void batch_norm_merge(const ReferenceCall& call) {
       const double distance = call.input<float>(i)[c] - moments.mean;
       moments.variance += (call.input<float>(i)[channels + c] + distance * distance) / share;
     }
-    store_moments(call, moments, c, static_cast<double>(call.attributes().size), parts, 0);
+    store_moments(call, moments, c, static_cast<double>(call.as<graph::NormAttributes>().channel_elements), parts, 0);
   }
 }
 
@@ -175,7 +176,7 @@ void batch_norm_backward_apply(const ReferenceCall& call) {
   for (std::int64_t c = 0; c < channels; ++c) {
     const GradientSums sums{dscale_shift[static_cast<std::size_t>(c)],
                             dscale_shift[static_cast<std::size_t>(channels + c)]};
-    apply_gradient(call, c, sums, static_cast<double>(call.attributes().size));
+    apply_gradient(call, c, sums, static_cast<double>(call.as<graph::NormAttributes>().channel_elements));
   }
 }
 

@@ -11,7 +11,7 @@ struct ConvolutionSpace {
   const graph::Shape& fine;
   const graph::Shape& w;
   const graph::Shape& coarse;
-  const graph::Attributes& attributes;
+  const graph::ConvolutionAttributes& attributes;
 
   // visit(fine offset, weight offset, coarse offset)
   template <typename Visit>
@@ -58,7 +58,8 @@ std::vector<double> bias_sums(const ReferenceCall& call) {
 
 void store_activated(const ReferenceCall& call, std::span<const double> sums) {
   const auto y = call.output<float>(0);
-  for (std::size_t i = 0; i < y.size(); ++i) y[i] = static_cast<float>(activate(call.attributes().activation, sums[i]));
+  for (std::size_t i = 0; i < y.size(); ++i)
+    y[i] = static_cast<float>(activate(call.as<graph::ConvolutionAttributes>().activation, sums[i]));
 }
 
 void store_bias_gradient(const ReferenceCall& call) {
@@ -75,8 +76,9 @@ void convolution(const ReferenceCall& call) {
   const auto x = call.input<float>(0);
   const auto w = call.input<float>(1);
   std::vector<double> sums = bias_sums(call);
-  ConvolutionSpace{call.input_shape(0), call.input_shape(1), call.output_shape(0), call.attributes()}.for_each_tap(
-      [&](std::size_t xi, std::size_t wi, std::size_t yi) { sums[yi] += double{x[xi]} * w[wi]; });
+  ConvolutionSpace{call.input_shape(0), call.input_shape(1), call.output_shape(0),
+                   call.as<graph::ConvolutionAttributes>()}
+      .for_each_tap([&](std::size_t xi, std::size_t wi, std::size_t yi) { sums[yi] += double{x[xi]} * w[wi]; });
   store_activated(call, sums);
 }
 
@@ -85,8 +87,9 @@ void convolution_backward_data(const ReferenceCall& call) {
   const auto w = call.input<float>(1);
   const auto dx = call.output<float>(0);
   std::vector<double> sums(dx.size(), 0.0);
-  ConvolutionSpace{call.output_shape(0), call.input_shape(1), call.input_shape(0), call.attributes()}.for_each_tap(
-      [&](std::size_t xi, std::size_t wi, std::size_t yi) { sums[xi] += double{dy[yi]} * w[wi]; });
+  ConvolutionSpace{call.output_shape(0), call.input_shape(1), call.input_shape(0),
+                   call.as<graph::ConvolutionAttributes>()}
+      .for_each_tap([&](std::size_t xi, std::size_t wi, std::size_t yi) { sums[xi] += double{dy[yi]} * w[wi]; });
   store(sums, dx);
 }
 
@@ -95,8 +98,9 @@ void convolution_backward_weights(const ReferenceCall& call) {
   const auto dy = call.input<float>(1);
   const auto dw = call.output<float>(0);
   std::vector<double> sums(dw.size(), 0.0);
-  ConvolutionSpace{call.input_shape(0), call.output_shape(0), call.input_shape(1), call.attributes()}.for_each_tap(
-      [&](std::size_t xi, std::size_t wi, std::size_t yi) { sums[wi] += double{x[xi]} * dy[yi]; });
+  ConvolutionSpace{call.input_shape(0), call.output_shape(0), call.input_shape(1),
+                   call.as<graph::ConvolutionAttributes>()}
+      .for_each_tap([&](std::size_t xi, std::size_t wi, std::size_t yi) { sums[wi] += double{x[xi]} * dy[yi]; });
   store(sums, dw);
   store_bias_gradient(call);
 }
@@ -105,8 +109,9 @@ void convolution_transpose(const ReferenceCall& call) {
   const auto x = call.input<float>(0);
   const auto w = call.input<float>(1);
   std::vector<double> sums = bias_sums(call);
-  ConvolutionSpace{call.output_shape(0), call.input_shape(1), call.input_shape(0), call.attributes()}.for_each_tap(
-      [&](std::size_t yi, std::size_t wi, std::size_t xi) { sums[yi] += double{x[xi]} * w[wi]; });
+  ConvolutionSpace{call.output_shape(0), call.input_shape(1), call.input_shape(0),
+                   call.as<graph::ConvolutionAttributes>()}
+      .for_each_tap([&](std::size_t yi, std::size_t wi, std::size_t xi) { sums[yi] += double{x[xi]} * w[wi]; });
   store_activated(call, sums);
 }
 
@@ -115,8 +120,9 @@ void convolution_transpose_backward_data(const ReferenceCall& call) {
   const auto w = call.input<float>(1);
   const auto dx = call.output<float>(0);
   std::vector<double> sums(dx.size(), 0.0);
-  ConvolutionSpace{call.input_shape(0), call.input_shape(1), call.output_shape(0), call.attributes()}.for_each_tap(
-      [&](std::size_t yi, std::size_t wi, std::size_t xi) { sums[xi] += double{dy[yi]} * w[wi]; });
+  ConvolutionSpace{call.input_shape(0), call.input_shape(1), call.output_shape(0),
+                   call.as<graph::ConvolutionAttributes>()}
+      .for_each_tap([&](std::size_t yi, std::size_t wi, std::size_t xi) { sums[xi] += double{dy[yi]} * w[wi]; });
   store(sums, dx);
 }
 
@@ -125,8 +131,9 @@ void convolution_transpose_backward_weights(const ReferenceCall& call) {
   const auto dy = call.input<float>(1);
   const auto dw = call.output<float>(0);
   std::vector<double> sums(dw.size(), 0.0);
-  ConvolutionSpace{call.input_shape(1), call.output_shape(0), call.input_shape(0), call.attributes()}.for_each_tap(
-      [&](std::size_t yi, std::size_t wi, std::size_t xi) { sums[wi] += double{x[xi]} * dy[yi]; });
+  ConvolutionSpace{call.input_shape(1), call.output_shape(0), call.input_shape(0),
+                   call.as<graph::ConvolutionAttributes>()}
+      .for_each_tap([&](std::size_t yi, std::size_t wi, std::size_t xi) { sums[wi] += double{x[xi]} * dy[yi]; });
   store(sums, dw);
   store_bias_gradient(call);
 }

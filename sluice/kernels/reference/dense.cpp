@@ -12,13 +12,13 @@ struct ReferenceDenseSpace {
   std::size_t count;
 };
 
-ReferenceDenseSpace dense_space(const graph::Attributes& attributes, const graph::Shape& x, const graph::Shape& w,
+ReferenceDenseSpace dense_space(const graph::Slice& slice, const graph::Shape& x, const graph::Shape& w,
                                 const graph::Shape& y) {
   const auto in = static_cast<std::size_t>(w[1]);
   const auto count = static_cast<std::size_t>(w[0]);
   const auto rows = static_cast<std::size_t>(graph::element_count(x)) / in;
   const auto total = static_cast<std::size_t>(graph::element_count(y)) / rows;
-  return {rows, in, total, static_cast<std::size_t>(attributes.out_begin), count};
+  return {rows, in, total, static_cast<std::size_t>(slice.begin), count};
 }
 
 void dense(const ReferenceCall& call) {
@@ -26,8 +26,8 @@ void dense(const ReferenceCall& call) {
   const auto w = call.input<float>(1);
   const auto y = call.output<float>(0);
   const ReferenceDenseSpace space =
-      dense_space(call.attributes(), call.input_shape(0), call.input_shape(1), call.output_shape(0));
-  const bool has_bias = call.input_count() - (call.attributes().partial ? 1 : 0) == 3;
+      dense_space(call.slice(), call.input_shape(0), call.input_shape(1), call.output_shape(0));
+  const bool has_bias = call.input_count() - (call.slice().partial ? 1 : 0) == 3;
   for (std::size_t n = 0; n < space.rows; ++n)
     for (std::size_t o = 0; o < space.count; ++o) {
       double sum = has_bias ? call.input<float>(2)[o] : 0.0F;
@@ -41,10 +41,10 @@ void dense_backward_data(const ReferenceCall& call) {
   const auto w = call.input<float>(1);
   const auto dx = call.output<float>(0);
   const ReferenceDenseSpace space =
-      dense_space(call.attributes(), call.output_shape(0), call.input_shape(1), call.input_shape(0));
+      dense_space(call.slice(), call.output_shape(0), call.input_shape(1), call.input_shape(0));
   for (std::size_t n = 0; n < space.rows; ++n)
     for (std::size_t i = 0; i < space.in; ++i) {
-      double sum = call.attributes().partial ? call.input<float>(2)[n * space.in + i] : 0.0F;
+      double sum = call.slice().partial ? call.input<float>(2)[n * space.in + i] : 0.0F;
       for (std::size_t o = 0; o < space.count; ++o)
         sum += double{dy[n * space.total + space.begin + o]} * w[o * space.in + i];
       dx[n * space.in + i] = static_cast<float>(sum);
@@ -55,9 +55,9 @@ void dense_backward_weights(const ReferenceCall& call) {
   const auto x = call.input<float>(0);
   const auto dy = call.input<float>(1);
   const auto dw = call.output<float>(0);
-  const bool accumulate = call.attributes().accumulate;
+  const bool accumulate = call.slice().accumulate;
   const ReferenceDenseSpace space =
-      dense_space(call.attributes(), call.input_shape(0), call.output_shape(0), call.input_shape(1));
+      dense_space(call.slice(), call.input_shape(0), call.output_shape(0), call.input_shape(1));
   for (std::size_t o = 0; o < space.count; ++o) {
     const auto gradient = [&](std::size_t n) { return double{dy[n * space.total + space.begin + o]}; };
     for (std::size_t i = 0; i < space.in; ++i) {

@@ -81,7 +81,7 @@ void add(const ReferenceCall& call) {
   const auto b = call.input<float>(1);
   const auto y = call.output<float>(0);
   for (std::size_t i = 0; i < y.size(); ++i)
-    y[i] = static_cast<float>(activate(call.attributes().activation, a[i] + b[i]));
+    y[i] = static_cast<float>(activate(call.as<graph::AddAttributes>().activation, a[i] + b[i]));
 }
 
 void binary(const ReferenceCall& call) {
@@ -89,7 +89,8 @@ void binary(const ReferenceCall& call) {
   const auto b = call.input<float>(1);
   const auto y = call.output<float>(0);
   for_each_index(call.output_shape(0), [&](const graph::Shape& index, std::size_t i) {
-    y[i] = static_cast<float>(combine(call.attributes().binary, a[broadcast_offset(call.input_shape(0), index)],
+    y[i] = static_cast<float>(combine(call.as<graph::BinaryAttributes>().function,
+                                      a[broadcast_offset(call.input_shape(0), index)],
                                       b[broadcast_offset(call.input_shape(1), index)]));
   });
 }
@@ -116,14 +117,14 @@ void largest(const ReferenceCall& call) {
 }
 
 void reduce(const ReferenceCall& call) {
-  if (call.attributes().reduce == graph::ReduceFunction::kMaximum) return largest(call);
+  if (call.as<graph::ReduceAttributes>().function == graph::ReduceFunction::kMaximum) return largest(call);
   const auto x = call.input<float>(0);
   const auto y = call.output<float>(0);
   std::vector<double> sums(y.size(), 0.0);
   for_each_index(call.input_shape(0), [&](const graph::Shape& index, std::size_t i) {
     sums[broadcast_offset(call.output_shape(0), index)] += x[i];
   });
-  const bool mean = call.attributes().reduce == graph::ReduceFunction::kMean;
+  const bool mean = call.as<graph::ReduceAttributes>().function == graph::ReduceFunction::kMean;
   const double divisor = mean ? static_cast<double>(x.size()) / static_cast<double>(y.size()) : 1.0;
   for (std::size_t i = 0; i < y.size(); ++i) y[i] = static_cast<float>(sums[i] / divisor);
 }
@@ -139,8 +140,8 @@ void broadcast(const ReferenceCall& call) {
 void dropout(const ReferenceCall& call) {
   const auto x = call.input<float>(0);
   const auto y = call.output<float>(0);
-  const DropoutDraws draws(call.context().seed, stream_of_dropout(call.attributes(), call.context()),
-                           call.context().step, call.attributes().rate);
+  const DropoutDraws draws(call.context().seed, stream_of_dropout(call.as<graph::DropoutAttributes>(), call.context()),
+                           call.context().step, call.as<graph::DropoutAttributes>().rate);
   for (std::size_t i = 0; i < y.size(); ++i) y[i] = draws.keeps(i) ? x[i] * draws.scale() : 0.0F;
 }
 

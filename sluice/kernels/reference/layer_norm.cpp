@@ -12,19 +12,19 @@ namespace {
 struct ReferenceResponseNorm {
   std::span<const float> x;
   const graph::Shape& shape;
-  const graph::Attributes& attributes;
+  const graph::ResponseNormAttributes& attributes;
 
-  std::int64_t first(std::int64_t c) const { return std::max<std::int64_t>(0, c - (attributes.size - 1) / 2); }
-  std::int64_t last(std::int64_t c) const { return std::min(shape[1] - 1, c + attributes.size / 2); }
+  std::int64_t first(std::int64_t c) const { return std::max<std::int64_t>(0, c - (attributes.channels - 1) / 2); }
+  std::int64_t last(std::int64_t c) const { return std::min(shape[1] - 1, c + attributes.channels / 2); }
   std::int64_t pixels() const { return graph::element_count(shape) / (shape[0] * shape[1]); }
   std::size_t offset(std::int64_t n, std::int64_t c, std::int64_t pixel) const {
     return static_cast<std::size_t>((n * shape[1] + c) * pixels() + pixel);
   }
-  double factor() const { return double{attributes.alpha} / static_cast<double>(attributes.size); }
+  double factor() const { return double{attributes.alpha} / static_cast<double>(attributes.channels); }
   double scale(std::int64_t n, std::int64_t c, std::int64_t pixel) const {
     double squares = 0;
     for (std::int64_t k = first(c); k <= last(c); ++k) squares += std::pow(double{x[offset(n, k, pixel)]}, 2);
-    return attributes.epsilon + factor() * squares;
+    return attributes.bias + factor() * squares;
   }
 
   template <typename Visit>
@@ -48,7 +48,7 @@ void layer_norm(const ReferenceCall& call) {
     double variance = 0;
     for (const float value : values) mean += value / static_cast<double>(features);
     for (const float value : values) variance += (value - mean) * (value - mean) / static_cast<double>(features);
-    const double inverse = 1.0 / std::sqrt(variance + call.attributes().epsilon);
+    const double inverse = 1.0 / std::sqrt(variance + call.as<graph::NormAttributes>().epsilon);
     for (std::size_t k = 0; k < features; ++k)
       y[row * features + k] =
           static_cast<float>((values[k] - mean) * inverse * scale_shift[k] + scale_shift[features + k]);
@@ -89,10 +89,11 @@ void layer_norm_backward(const ReferenceCall& call) {
 
 void local_response_norm(const ReferenceCall& call) {
   const auto y = call.output<float>(0);
-  const ReferenceResponseNorm norm{call.input<float>(0), call.input_shape(0), call.attributes()};
+  const ReferenceResponseNorm norm{call.input<float>(0), call.input_shape(0), call.as<graph::ResponseNormAttributes>()};
   norm.for_each([&](std::int64_t n, std::int64_t c, std::int64_t pixel) {
     const std::size_t i = norm.offset(n, c, pixel);
-    y[i] = static_cast<float>(norm.x[i] / std::pow(norm.scale(n, c, pixel), call.attributes().beta));
+    y[i] = static_cast<float>(norm.x[i] /
+                              std::pow(norm.scale(n, c, pixel), call.as<graph::ResponseNormAttributes>().beta));
   });
 }
 
@@ -100,8 +101,8 @@ void local_response_norm(const ReferenceCall& call) {
 void local_response_norm_backward(const ReferenceCall& call) {
   const auto dy = call.input<float>(1);
   const auto dx = call.output<float>(0);
-  const ReferenceResponseNorm norm{call.input<float>(0), call.input_shape(0), call.attributes()};
-  const double beta = call.attributes().beta;
+  const ReferenceResponseNorm norm{call.input<float>(0), call.input_shape(0), call.as<graph::ResponseNormAttributes>()};
+  const double beta = call.as<graph::ResponseNormAttributes>().beta;
   std::vector<double> sums(dx.size(), 0.0);
   norm.for_each([&](std::int64_t n, std::int64_t c, std::int64_t pixel) {
     const std::size_t i = norm.offset(n, c, pixel);

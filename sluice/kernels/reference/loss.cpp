@@ -19,9 +19,9 @@ void softmax(const ReferenceCall& call) {
   const auto y = call.output<float>(0);
   const graph::Shape& shape = call.input_shape(0);
   const auto columns = static_cast<std::size_t>(shape.back());
-  const double factor = call.attributes().alpha;
+  const double factor = call.as<graph::SoftmaxAttributes>().factor;
   for (std::size_t row = 0; row < x.size() / columns; ++row) {
-    const std::size_t seen = call.attributes().causal
+    const std::size_t seen = call.as<graph::SoftmaxAttributes>().causal
                                  ? std::min(columns, row % static_cast<std::size_t>(shape[shape.size() - 2]) + 1)
                                  : columns;
     double highest = factor * x[row * columns];
@@ -45,7 +45,7 @@ void softmax_backward(const ReferenceCall& call) {
     double sum = 0;
     for (std::size_t i = begin; i < begin + columns; ++i) sum += double{y[i]} * dy[i];
     for (std::size_t i = begin; i < begin + columns; ++i)
-      dx[i] = static_cast<float>(call.attributes().alpha * y[i] * (dy[i] - sum));
+      dx[i] = static_cast<float>(call.as<graph::SoftmaxAttributes>().factor * y[i] * (dy[i] - sum));
   }
 }
 
@@ -54,7 +54,7 @@ void softmax_cross_entropy(const ReferenceCall& call) {
   const auto labels = call.input<std::int32_t>(1);
   const auto probabilities = call.output<float>(1);
   const auto classes = static_cast<std::size_t>(call.input_shape(0).back());
-  const auto first = static_cast<std::size_t>(call.attributes().out_begin);
+  const auto first = static_cast<std::size_t>(call.slice().begin);
   double loss = 0;
   for (std::size_t n = 0; n < logits.size() / classes; ++n) {
     const auto row = logits.subspan(n * classes, classes);
@@ -66,7 +66,7 @@ void softmax_cross_entropy(const ReferenceCall& call) {
     for (std::size_t k = 0; k < classes; ++k)
       probabilities[n * classes + k] = static_cast<float>(std::exp(row[k] - highest) / sum);
   }
-  const double before = call.attributes().accumulate ? call.input<float>(2)[0] : 0.0F;
+  const double before = call.slice().accumulate ? call.input<float>(2)[0] : 0.0F;
   call.output<float>(0)[0] = static_cast<float>(before + (counted(labels) > 0 ? loss / counted(labels) : 0.0));
 }
 
@@ -80,7 +80,7 @@ void softmax_cross_entropy_backward(const ReferenceCall& call) {
   const auto labels = call.input<std::int32_t>(1);
   const auto dlogits = call.output<float>(0);
   const auto classes = static_cast<std::size_t>(call.input_shape(0).back());
-  const auto first = static_cast<std::size_t>(call.attributes().out_begin);
+  const auto first = static_cast<std::size_t>(call.slice().begin);
   const double count = counted(labels);
   const double scale = scale_of_loss(call, 2);
   for (std::size_t i = 0; i < dlogits.size(); ++i) {
@@ -92,7 +92,7 @@ void softmax_cross_entropy_backward(const ReferenceCall& call) {
 
 void sigmoid_cross_entropy(const ReferenceCall& call) {
   const auto logits = call.input<float>(0);
-  const double target = call.attributes().alpha;
+  const double target = call.as<graph::TargetAttributes>().target;
   double loss = 0;
   for (const double x : logits) loss += std::max(x, 0.0) - x * target + std::log1p(std::exp(-std::abs(x)));
   call.output<float>(0)[0] = static_cast<float>(loss / static_cast<double>(logits.size()));
@@ -101,7 +101,7 @@ void sigmoid_cross_entropy(const ReferenceCall& call) {
 void sigmoid_cross_entropy_backward(const ReferenceCall& call) {
   const auto logits = call.input<float>(0);
   const auto dlogits = call.output<float>(0);
-  const double target = call.attributes().alpha;
+  const double target = call.as<graph::TargetAttributes>().target;
   const double scale = scale_of_loss(call, 1) / static_cast<double>(logits.size());
   for (std::size_t i = 0; i < dlogits.size(); ++i)
     dlogits[i] = static_cast<float>((1 / (1 + std::exp(-double{logits[i]})) - target) * scale);

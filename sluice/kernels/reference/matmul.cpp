@@ -10,7 +10,7 @@ void matmul(const ReferenceCall& call) {
   const auto a = call.input<float>(0);
   const auto b = call.input<float>(1);
   const auto y = call.output<float>(0);
-  const graph::Attributes& attributes = call.attributes();
+  const graph::ProductAttributes& attributes = call.as<graph::ProductAttributes>();
   const std::int64_t depth = permuted(call.input_shape(0), attributes.perm_a).back();
   for_each_index(call.output_shape(0), [&](const graph::Shape& y_index, std::size_t i) {
     graph::Shape a_index = unpermuted(y_index, attributes.perm_y);
@@ -23,7 +23,7 @@ void matmul(const ReferenceCall& call) {
       sum += double{a[offset_of(call.input_shape(0), unpermuted(a_index, attributes.perm_a))]} *
              b[offset_of(call.input_shape(1), unpermuted(b_index, attributes.perm_b))];
     }
-    y[i] = static_cast<float>(attributes.alpha * sum);
+    y[i] = static_cast<float>(attributes.factor * sum);
   });
 }
 

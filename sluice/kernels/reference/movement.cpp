@@ -23,10 +23,11 @@ void cast(const ReferenceCall& call) {
 }
 
 void sparse_product(const ReferenceCall& call) {
-  const graph::SparseMatrix& matrix = *call.attributes().matrix;
+  const auto& sparse = call.as<graph::SparseAttributes>();
+  const graph::SparseMatrix& matrix = *sparse.matrix;
   const auto x = call.input<float>(0);
   const auto y = call.output<float>(0);
-  const auto axis = static_cast<std::size_t>(call.attributes().axis);
+  const auto axis = static_cast<std::size_t>(sparse.axis);
   for_each_index(call.output_shape(0), [&](const graph::Shape& index, std::size_t i) {
     double sum = 0;
     graph::Shape source = index;
@@ -44,42 +45,45 @@ void transpose(const ReferenceCall& call) {
   const auto x = call.input<Word>(0);
   const auto y = call.output<Word>(0);
   for_each_index(call.output_shape(0), [&](const graph::Shape& index, std::size_t i) {
-    y[i] = x[offset_of(call.input_shape(0), unpermuted(index, call.attributes().axes))];
+    y[i] = x[offset_of(call.input_shape(0), unpermuted(index, call.as<graph::TransposeAttributes>().axes))];
   });
 }
 
 void concat(const ReferenceCall& call) {
   const auto y = call.output<float>(0);
-  const auto axis = static_cast<std::size_t>(call.attributes().axis);
+  const auto& attributes = call.as<graph::ConcatAttributes>();
+  const auto axis = static_cast<std::size_t>(attributes.axis);
   std::int64_t begin = 0;
   for (std::size_t part = 0; part < call.input_count(); ++part) {
     const auto x = call.input<float>(part);
     for_each_index(call.input_shape(part), [&](const graph::Shape& index, std::size_t i) {
       graph::Shape target = index;
       target.at(axis) += begin;
-      y[offset_of(call.output_shape(0), target)] = static_cast<float>(activate(call.attributes().activation, x[i]));
+      y[offset_of(call.output_shape(0), target)] = static_cast<float>(activate(attributes.activation, x[i]));
     });
     begin += call.input_shape(part).at(axis);
   }
 }
 
 void slice(const ReferenceCall& call) {
+  const auto& part = call.as<graph::PartAttributes>();
   const auto x = call.input<Word>(0);
   const auto y = call.output<Word>(0);
   for_each_index(call.output_shape(0), [&](const graph::Shape& index, std::size_t i) {
     graph::Shape source = index;
-    source.at(static_cast<std::size_t>(call.attributes().axis)) += call.attributes().out_begin;
+    source.at(static_cast<std::size_t>(part.axis)) += part.begin;
     y[i] = x[offset_of(call.input_shape(0), source)];
   });
 }
 
 void pad(const ReferenceCall& call) {
+  const auto& part = call.as<graph::PartAttributes>();
   const auto x = call.input<Word>(0);
   const auto y = call.output<Word>(0);
   std::fill(y.begin(), y.end(), Word{0});
   for_each_index(call.input_shape(0), [&](const graph::Shape& index, std::size_t i) {
     graph::Shape target = index;
-    target.at(static_cast<std::size_t>(call.attributes().axis)) += call.attributes().out_begin;
+    target.at(static_cast<std::size_t>(part.axis)) += part.begin;
     y[offset_of(call.output_shape(0), target)] = x[i];
   });
 }
@@ -87,14 +91,16 @@ void pad(const ReferenceCall& call) {
 void slice_batch(const ReferenceCall& call) {
   const auto y = call.output_bytes(0);
   const std::size_t sample = y.size() / static_cast<std::size_t>(call.output_shape(0)[0]);
-  const auto part = call.input_bytes(0).subspan(static_cast<std::size_t>(call.attributes().out_begin) * sample);
+  const auto part =
+      call.input_bytes(0).subspan(static_cast<std::size_t>(call.as<graph::PartAttributes>().begin) * sample);
   std::copy_n(part.begin(), y.size(), y.begin());
 }
 
 void place_batch(const ReferenceCall& call) {
   const auto y = call.input_bytes(0);
   const std::size_t sample = y.size() / static_cast<std::size_t>(call.input_shape(0)[0]);
-  const auto part = call.output_bytes(0).subspan(static_cast<std::size_t>(call.attributes().out_begin) * sample);
+  const auto part =
+      call.output_bytes(0).subspan(static_cast<std::size_t>(call.as<graph::PartAttributes>().begin) * sample);
   std::copy(y.begin(), y.end(), part.begin());
 }
 

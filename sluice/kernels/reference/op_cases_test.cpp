@@ -26,7 +26,7 @@ TEST(OpCases, HoldEveryKindAndFunction) {
   for (const testing::OpCase& tested : testing::op_cases()) {
     for (const graph::Op& op : tested.graph.ops()) {
       kinds.insert(op.kind);
-      if (op.kind == graph::OpKind::kUnary) functions.insert(op.attributes.unary);
+      if (op.kind == graph::OpKind::kUnary) functions.insert(op.as<graph::UnaryAttributes>().function);
     }
   }
   for (int kind = 0; kind <= static_cast<int>(graph::kLastOpKind); ++kind) {

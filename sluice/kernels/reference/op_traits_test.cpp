@@ -229,7 +229,7 @@ StoredOperand joined(const StoredOperand& a, const StoredOperand& b) {
 // Whether the op's operands have the samples that its kind's letters say, more than one.
 bool has_batch(const graph::Graph& graph, const graph::Op& op) {
   const graph::OperandLetters& letters = graph::traits(op.kind).samples;
-  if (letters.empty() || (letters.input(0) == 'a' && op.attributes.axis == 0)) return false;
+  if (letters.empty() || (letters.input(0) == 'a' && graph::axis_of(op.attributes) == 0)) return false;
   return graph.tensor(op.inputs[0]).shape.size() == 4 && graph.tensor(op.inputs[0]).shape[0] > 1;
 }
 
@@ -248,7 +248,10 @@ TEST(OpTraits, TreatSamplesAlone) {
     Buffers parts[2];
     for (const std::size_t part : {std::size_t{0}, std::size_t{1}}) {
       Part cut = part_of(graph, op, letters, "na", part);
-      if (!op.attributes.shape.empty()) cut.op.attributes.shape = part_shape(op.attributes.shape, part);
+      if (op.kind == graph::OpKind::kPad) {
+        graph::Shape& shape = cut.op.as<graph::PartAttributes>().shape;
+        shape = part_shape(shape, part);
+      }
       Buffers some = part_inputs(graph, op, inputs, letters, "na", part);
       parts[part] = run(cut.graph, cut.op, some);
     }
@@ -267,10 +270,10 @@ TEST(OpTraits, TreatSamplesAlone) {
 
 bool has_features(const graph::Graph& graph, const graph::Op& op) {
   const graph::OperandLetters& letters = graph::traits(op.kind).features;
-  const graph::Attributes& a = op.attributes;
-  if (letters.empty() || a.out_end != 0 || a.partial || a.accumulate || a.activation != graph::Activation::kNone)
-    return false;
-  if (a.scaled) return false;  // its factor is there when features have long been cut
+  const graph::Slice& slice = op.slice;
+  if (letters.empty() || slice.end != 0 || slice.partial || slice.accumulate) return false;
+  const auto* const update = std::get_if<graph::UpdateAttributes>(&op.attributes);
+  if (update != nullptr && update->scaled) return false;  // its factor is there when features have long been cut
   for (std::size_t i = 0; i < op.inputs.size(); ++i) {
     if (letters.input(i) == 'c' && graph.tensor(op.inputs[i]).shape[0] < 2) return false;
   }
@@ -286,10 +289,10 @@ Buffers run_slice(const graph::Graph& graph, const graph::Op& op, const Buffers&
   if (letters.text() != "c>c") {
     const bool by_input = letters.outputs() != "c";
     const graph::TensorId weight = by_input ? op.inputs[1] : op.outputs[0];
-    cut.op.attributes.out_begin = boundary(graph.tensor(weight).shape[0], part);
-    cut.op.attributes.out_end = boundary(graph.tensor(weight).shape[0], part + 1);
+    cut.op.slice.begin = boundary(graph.tensor(weight).shape[0], part);
+    cut.op.slice.end = boundary(graph.tensor(weight).shape[0], part + 1);
     if (by_input && part > 0) {
-      cut.op.attributes.partial = true;
+      cut.op.slice.partial = true;
       cut.op.inputs.push_back(cut.op.outputs[0]);
       some.push_back(written[0]);
     }

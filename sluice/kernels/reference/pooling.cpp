@@ -33,7 +33,7 @@ struct PoolingSpace {
 };
 
 // What each output pixel's sum is divided by: all taps of the window, or those inside the image.
-std::vector<double> divisors(const PoolingSpace& space, const graph::Attributes& attributes) {
+std::vector<double> divisors(const PoolingSpace& space, const graph::PoolAttributes& attributes) {
   const graph::Window& window = attributes.window;
   const auto pixels = static_cast<std::size_t>(graph::element_count(space.y));
   if (attributes.count_padding)
@@ -49,14 +49,14 @@ void max_pool(const ReferenceCall& call) {
   const auto y = call.output<float>(0);
   const auto index = call.output<std::uint8_t>(1);
   std::vector<bool> seen(y.size(), false);
-  PoolingSpace{call.input_shape(0), call.output_shape(0), call.attributes().window}.for_each_tap(
+  PoolingSpace{call.input_shape(0), call.output_shape(0), call.as<graph::PoolAttributes>().window}.for_each_tap(
       [&](std::size_t out, std::size_t in, std::int64_t position) {
         if (seen[out] && x[in] <= y[out]) return;
         y[out] = x[in];
         index[out] = static_cast<std::uint8_t>(position);
         seen[out] = true;
       });
-  if (call.attributes().activation != graph::Activation::kRelu) return;
+  if (call.as<graph::PoolAttributes>().activation != graph::Activation::kRelu) return;
   for (float& value : y) value = std::max(value, 0.0F);
 }
 
@@ -65,7 +65,7 @@ void max_pool_backward(const ReferenceCall& call) {
   const auto index = call.input<std::uint8_t>(1);
   const auto dx = call.output<float>(0);
   std::fill(dx.begin(), dx.end(), 0.0F);
-  PoolingSpace{call.output_shape(0), call.input_shape(0), call.attributes().window}.for_each_tap(
+  PoolingSpace{call.output_shape(0), call.input_shape(0), call.as<graph::PoolAttributes>().window}.for_each_tap(
       [&](std::size_t out, std::size_t in, std::int64_t position) {
         if (index[out] == position) dx[in] += dy[out];
       });
@@ -74,8 +74,8 @@ void max_pool_backward(const ReferenceCall& call) {
 void average_pool(const ReferenceCall& call) {
   const auto x = call.input<float>(0);
   const auto y = call.output<float>(0);
-  const PoolingSpace space{call.input_shape(0), call.output_shape(0), call.attributes().window};
-  const std::vector<double> counts = divisors(space, call.attributes());
+  const PoolingSpace space{call.input_shape(0), call.output_shape(0), call.as<graph::PoolAttributes>().window};
+  const std::vector<double> counts = divisors(space, call.as<graph::PoolAttributes>());
   std::vector<double> sums(y.size(), 0.0);
   space.for_each_tap([&](std::size_t out, std::size_t in, std::int64_t) { sums[out] += x[in]; });
   for (std::size_t i = 0; i < y.size(); ++i) y[i] = static_cast<float>(sums[i] / counts[i]);
@@ -84,8 +84,8 @@ void average_pool(const ReferenceCall& call) {
 void average_pool_backward(const ReferenceCall& call) {
   const auto dy = call.input<float>(0);
   const auto dx = call.output<float>(0);
-  const PoolingSpace space{call.output_shape(0), call.input_shape(0), call.attributes().window};
-  const std::vector<double> counts = divisors(space, call.attributes());
+  const PoolingSpace space{call.output_shape(0), call.input_shape(0), call.as<graph::PoolAttributes>().window};
+  const std::vector<double> counts = divisors(space, call.as<graph::PoolAttributes>());
   std::vector<double> sums(dx.size(), 0.0);
   space.for_each_tap([&](std::size_t out, std::size_t in, std::int64_t) { sums[in] += dy[out] / counts[out]; });
   for (std::size_t i = 0; i < dx.size(); ++i) dx[i] = static_cast<float>(sums[i]);

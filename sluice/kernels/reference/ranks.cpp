@@ -12,8 +12,8 @@ void reduce_scatter(const ReferenceCall& call) {
   const auto part = call.output<float>(0);
   for (std::size_t i = 0; i < part.size(); ++i) {
     float sum = x[i];
-    for (std::int64_t rank = 1; rank < call.attributes().size; ++rank) sum += x[i];
-    part[i] = call.attributes().alpha * sum;
+    for (std::int64_t rank = 1; rank < call.as<graph::RanksAttributes>().ranks; ++rank) sum += x[i];
+    part[i] = call.as<graph::RanksAttributes>().factor * sum;
   }
 }
 

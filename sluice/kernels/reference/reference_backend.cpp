@@ -18,7 +18,7 @@ Status fill_input(const ReferenceCall& call) {
   std::vector<std::span<std::byte>> tensors;
   for (std::size_t i = 0; i < call.output_count(); ++i)
     tensors.push_back(std::as_writable_bytes(call.output<std::uint32_t>(i)));  // fp32 and i32 alike
-  return context.input->fill(batch_of(call.attributes(), context.step), tensors);
+  return context.input->fill(batch_of(call.as<graph::InputAttributes>(), context.step), tensors);
 }
 
 template <typename Half>

@@ -21,7 +21,11 @@ class ReferenceCall {
       : graph_(graph), op_(op), operands_(operands), context_(context) {}
 
   const graph::Op& op() const { return op_; }
-  const graph::Attributes& attributes() const { return op_.attributes; }
+  template <typename Family>
+  const Family& as() const {
+    return op_.as<Family>();
+  }
+  const graph::Slice& slice() const { return op_.slice; }
   const StepContext& context() const { return context_; }
   std::size_t input_count() const { return op_.inputs.size(); }
   std::size_t output_count() const { return op_.outputs.size(); }

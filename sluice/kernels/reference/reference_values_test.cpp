@@ -73,14 +73,15 @@ TEST(ReferenceValues, UnaryFunctions) {
   };
   for (const Row& row : rows) {
     SCOPED_TRACE(to_string(row.function));
-    const graph::Attributes attributes{.unary = row.function, .alpha = row.alpha, .beta = row.beta};
+    const graph::UnaryAttributes attributes{.function = row.function, .alpha = row.alpha, .beta = row.beta};
     EXPECT_THAT(run(graph::OpKind::kUnary, attributes, {{{3}, {-1.3F, 0.4F, 2.5F}}}, {{3}})[0], near(row.expected));
   }
 }
 
 // One row of pixels, two groups of one channel; taps two pixels apart; padding on the left only.
 TEST(ReferenceValues, ConvolutionGroupedDilatedPaddedOnOneSide) {
-  graph::Attributes attributes{.window = {.kernel_h = 1, .kernel_w = 2, .dilation_w = 2, .pad_left = 1}, .groups = 2};
+  graph::ConvolutionAttributes attributes{.window = {.kernel_h = 1, .kernel_w = 2, .dilation_w = 2, .pad_left = 1},
+                                          .groups = 2};
   const Operand x{{1, 2, 1, 4}, {1, 2, 3, 4, 10, 20, 30, 40}};
   const Operand w{{2, 1, 1, 2}, {1, 10, 2, -1}};
   const Operand bias{{2}, {0.5F, 0}};
@@ -89,14 +90,14 @@ TEST(ReferenceValues, ConvolutionGroupedDilatedPaddedOnOneSide) {
 }
 
 TEST(ReferenceValues, TransposedConvolutionSpreadsPixelsByTheStride) {
-  const graph::Attributes attributes{.window = {.kernel_h = 1, .kernel_w = 3, .stride_w = 2, .pad_left = 1}};
+  const graph::ConvolutionAttributes attributes{.window = {.kernel_h = 1, .kernel_w = 3, .stride_w = 2, .pad_left = 1}};
   EXPECT_THAT(run(graph::OpKind::kConvTranspose2d, attributes, {{{1, 1, 1, 2}, {1, 10}}, {{1, 1, 1, 3}, {1, 2, 3}}},
                   {{1, 1, 1, 4}})[0],
               near({2, 13, 20, 30}));
 }
 
 TEST(ReferenceValues, AveragesCountPaddingWhereAsked) {
-  graph::Attributes attributes{.window = {.kernel_h = 1, .kernel_w = 3, .pad_left = 1, .pad_right = 1}};
+  graph::PoolAttributes attributes{.window = {.kernel_h = 1, .kernel_w = 3, .pad_left = 1, .pad_right = 1}};
   const Operand x{{1, 1, 1, 3}, {3, 6, 12}};
   EXPECT_THAT(run(graph::OpKind::kAvgPool, attributes, {x}, {{1, 1, 1, 3}})[0], near({4.5F, 7, 9}));
   attributes.count_padding = true;
@@ -106,23 +107,24 @@ TEST(ReferenceValues, AveragesCountPaddingWhereAsked) {
 TEST(ReferenceValues, Norms) {
   const Operand x{{2, 1, 1, 2}, {1, 2, 4, 7}};
   const auto batch =
-      run(graph::OpKind::kBatchNorm, {.activation = graph::Activation::kRelu, .epsilon = 1e-5F, .momentum = 0.1F},
+      run(graph::OpKind::kBatchNorm,
+          graph::NormAttributes{.activation = graph::Activation::kRelu, .epsilon = 1e-5F, .momentum = 0.1F},
           {x, {{2, 1}, {2, 0.5F}}, {{2, 1}, {0.3F, 1.2F}}}, {x.shape, {2, 1}, {2, 1}});
   EXPECT_THAT(batch[0], near({0, 0, 0.9364354F, 3.5550475F}));
   EXPECT_THAT(batch[1], near({3.5F, 5.25F}));
   EXPECT_THAT(batch[2], near({0.62F, 1.78F}));
-  const auto layer = run(graph::OpKind::kLayerNorm, {.epsilon = 1e-5F},
+  const auto layer = run(graph::OpKind::kLayerNorm, graph::NormAttributes{.epsilon = 1e-5F},
                          {{{1, 4}, x.values}, {{2, 4}, {2, 2, 2, 1, 0, 0, 0, 1}}}, {{1, 4}, {2, 1}});
   EXPECT_THAT(layer[0], near({-2.1821768F, -1.3093061F, 0.4364354F, 2.5275238F}));
   EXPECT_THAT(layer[1], near({3.5F, 0.4364354F}));
-  const graph::Attributes response{.alpha = 0.5F, .beta = 0.75F, .size = 3, .epsilon = 1};
+  const graph::ResponseNormAttributes response{.channels = 3, .alpha = 0.5F, .beta = 0.75F, .bias = 1};
   EXPECT_THAT(run(graph::OpKind::kLocalResponseNorm, response, {{{1, 3, 1, 1}, {1, 2, 3}}}, {{1, 3, 1, 1}})[0],
               near({0.6347006F, 0.8107201F, 1.2637742F}));
 }
 
 TEST(ReferenceValues, LstmCell) {
   const auto cell = run(
-      graph::OpKind::kLstmCell, {.state = true},
+      graph::OpKind::kLstmCell, graph::RecurrentAttributes{.state = true},
       {{{1, 4}, {0.5F, -0.3F, 0.8F, 0.1F}}, {{1, 1}, {0.2F}}, {{1, 1}, {-0.4F}}, {{4, 1}, {0.3F, -0.5F, 0.7F, 0.9F}}},
       {{1, 1}, {1, 1}, {1, 4}});
   EXPECT_THAT(cell[0], near({0.1697693F}));
@@ -134,25 +136,29 @@ TEST(ReferenceValues, SoftmaxScalesAndHidesTheFuture) {
   const Operand x{{3, 3}, {1, 2, 3, 1, 2, 3, 1, 2, 3}};
   const Values all{0.1863237F, 0.3071959F, 0.5064804F};
   const Values first_two{0.3775407F, 0.6224593F, 0};
-  const Values y = run(graph::OpKind::kSoftmax, {.causal = true, .alpha = 0.5F}, {x}, {x.shape})[0];
+  const Values y =
+      run(graph::OpKind::kSoftmax, graph::SoftmaxAttributes{.factor = 0.5F, .causal = true}, {x}, {x.shape})[0];
   EXPECT_THAT(Values(y.begin(), y.begin() + 3), near({1, 0, 0}));
   EXPECT_THAT(Values(y.begin() + 3, y.begin() + 6), near(first_two));
   EXPECT_THAT(Values(y.begin() + 6, y.end()), near(all));
-  EXPECT_THAT(run(graph::OpKind::kSoftmax, {.alpha = 0.5F}, {{{1, 3}, {1, 2, 3}}}, {{1, 3}})[0], near(all));
+  EXPECT_THAT(
+      run(graph::OpKind::kSoftmax, graph::SoftmaxAttributes{.factor = 0.5F}, {{{1, 3}, {1, 2, 3}}}, {{1, 3}})[0],
+      near(all));
 }
 
 TEST(ReferenceValues, LossesLeaveHiddenLabelsOut) {
   const Operand logits{{3, 3}, {1, 2, 3, 9, 9, 9, 0.5F, -1, 0}};
   const auto loss = run(graph::OpKind::kSoftmaxCrossEntropy, {}, {logits}, {{1}, {3, 3}}, Operand{{3}, {0, -1, 2}});
   EXPECT_THAT(loss[0], near({1.7558683F}));
-  EXPECT_THAT(run(graph::OpKind::kSigmoidCrossEntropy, {.alpha = 0.9F}, {{{2}, {-2, 0.7F}}}, {{1}})[0],
-              near({(1.9269280F + 0.4731860F) / 2}));
+  EXPECT_THAT(
+      run(graph::OpKind::kSigmoidCrossEntropy, graph::TargetAttributes{.target = 0.9F}, {{{2}, {-2, 0.7F}}}, {{1}})[0],
+      near({(1.9269280F + 0.4731860F) / 2}));
 }
 
 // Two steps with gradients 0.3 and -0.2 from w = 0.5, learning rate 0.1, decay 0.01.
 TEST(ReferenceValues, AdamAndAdamW) {
   for (const bool decoupled : {false, true}) {
-    const graph::Attributes attributes{
+    const graph::UpdateAttributes attributes{
         .epsilon = 1e-8F, .momentum = 0.9F, .weight_decay = 0.01F, .beta2 = 0.999F, .decoupled = decoupled};
     Values w{0.5F}, first{0}, second{0};
     for (StepContext context{.learning_rate = 0.1F}; context.step < 2; ++context.step) {
@@ -170,7 +176,7 @@ TEST(ReferenceValues, AdamAndAdamW) {
 }
 
 TEST(ReferenceValues, DropoutFollowsTheSharedDraws) {
-  const graph::Attributes attributes{.rate = 0.25F, .stream = 9};
+  const graph::DropoutAttributes attributes{.rate = 0.25F, .stream = 9};
   const StepContext context{.step = 4, .seed = 3};
   const Values x(1000, 1);
   const Values y = run(graph::OpKind::kDropout, attributes, {{{1000}, x}}, {{1000}}, {}, context)[0];

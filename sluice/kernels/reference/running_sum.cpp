@@ -7,15 +7,16 @@ void running_sum(const ReferenceCall& call) {
   const auto x = call.input<float>(0);
   const auto y = call.output<float>(0);
   const graph::Shape& shape = call.input_shape(0);
-  const auto axis = static_cast<std::size_t>(call.attributes().axis);
+  const auto axis = static_cast<std::size_t>(call.as<graph::RunningSumAttributes>().axis);
   const auto extent = static_cast<std::size_t>(shape[axis]);
-  const auto stride =
-      static_cast<std::size_t>(graph::element_count({shape.begin() + call.attributes().axis + 1, shape.end()}));
+  const auto stride = static_cast<std::size_t>(
+      graph::element_count({shape.begin() + call.as<graph::RunningSumAttributes>().axis + 1, shape.end()}));
   for (std::size_t first = 0; first < x.size(); ++first) {
     if (first / stride % extent != 0) continue;  // no line begins here
     double sum = 0;
     for (std::size_t step = 0; step < extent; ++step) {
-      const std::size_t i = first + (call.attributes().causal ? step : extent - 1 - step) * stride;
+      const std::size_t i =
+          first + (call.as<graph::RunningSumAttributes>().forwards ? step : extent - 1 - step) * stride;
       sum += x[i];
       y[i] = static_cast<float>(sum);
     }

@@ -18,8 +18,8 @@ void for_each_id(const ReferenceCall& call, const graph::Shape& w, Visit visit) 
   } else {
     for (const float id : call.input<float>(0)) ids.push_back(static_cast<std::int64_t>(id));
   }
-  const std::int64_t begin = call.attributes().out_begin;
-  const bool whole = call.attributes().out_end == 0;
+  const std::int64_t begin = call.slice().begin;
+  const bool whole = call.slice().end == 0;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     const std::int64_t row = ids[i] - begin;
     const bool inside = row >= 0 && row < w[0];
@@ -67,7 +67,7 @@ void embedding_backward(const ReferenceCall& call) {
   const auto dw = call.output<float>(0);
   const auto features = static_cast<std::size_t>(call.output_shape(0)[1]);
   std::vector<double> sums(dw.size(), 0.0);
-  if (call.attributes().accumulate) {
+  if (call.slice().accumulate) {
     const auto before = call.input<float>(2);
     std::copy(before.begin(), before.end(), sums.begin());
   }
@@ -83,7 +83,7 @@ void lstm_cell(const ReferenceCall& call) {
   const auto c = call.output<float>(1);
   const auto gates = call.output<float>(2);
   const ReferenceCellSpace space(call.input_shape(0));
-  const bool state = call.attributes().state;
+  const bool state = call.as<graph::RecurrentAttributes>().state;
   const auto before = [&](std::size_t n, std::size_t which, std::size_t k) {
     double sum = gates_x[space.gate(n, which, k)];
     for (std::size_t j = 0; state && j < space.hidden; ++j)
@@ -111,15 +111,15 @@ void lstm_cell_backward(const ReferenceCall& call) {
   const auto c = call.input<float>(2);
   const auto dgates = call.output<float>(0);
   const ReferenceCellSpace space(call.input_shape(1));
-  const bool state = call.attributes().state;
+  const bool state = call.as<graph::RecurrentAttributes>().state;
   const std::size_t carry = state ? 5 : 3;  // where dc is, if there is one
   for (std::size_t n = 0; n < space.batch; ++n)
     for (std::size_t k = 0; k < space.hidden; ++k) {
       const std::size_t i = n * space.hidden + k;
       const Gates gate = space.read(gates, n, k);
       const double tanh_c = std::tanh(double{c[i]});
-      const double dc =
-          dh[i] * gate.out * (1 - tanh_c * tanh_c) + (call.attributes().carry ? call.input<float>(carry)[i] : 0.0F);
+      const double dc = dh[i] * gate.out * (1 - tanh_c * tanh_c) +
+                        (call.as<graph::RecurrentAttributes>().carry ? call.input<float>(carry)[i] : 0.0F);
       const double old_c = state ? call.input<float>(3)[i] : 0.0F;
       space.write(dgates, n, k,
                   {.in = dc * gate.cell * gate.in * (1 - gate.in),

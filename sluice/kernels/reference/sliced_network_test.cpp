@@ -78,7 +78,7 @@ TEST(SlicedNetworksTogether, CoverTheSlicedKinds) {
   for (const testing::SmallNetwork& network : testing::small_networks()) {
     const graph::Graph whole = graph::build_training_graph(graph::fold(network.forward), {});
     const graph::Graph by_features = graph::slice_dense(whole, 300);
-    for (const graph::Op& op : by_features.ops()) kinds[op.kind] += op.attributes.out_end != 0 ? 1 : 0;
+    for (const graph::Op& op : by_features.ops()) kinds[op.kind] += op.slice.end != 0 ? 1 : 0;
     const graph::Graph sliced = graph::slice_batch(whole, 1 * kKiB);
     by_samples += sliced.op_count() > whole.op_count() ? 1 : 0;
   }

@@ -223,20 +223,20 @@ double slope_from_input(graph::UnaryFunction function, double x, double alpha) {
 void unary(const ReferenceCall& call) {
   const auto x = call.input<float>(0);
   const auto y = call.output<float>(0);
-  const graph::Attributes& attributes = call.attributes();
+  const graph::UnaryAttributes& attributes = call.as<graph::UnaryAttributes>();
   for (std::size_t i = 0; i < y.size(); ++i)
-    y[i] = static_cast<float>(value_at(attributes.unary, x[i], attributes.alpha, attributes.beta));
+    y[i] = static_cast<float>(value_at(attributes.function, x[i], attributes.alpha, attributes.beta));
 }
 
 void unary_backward(const ReferenceCall& call) {
   const auto saved = call.input<float>(0);
   const auto dy = call.input<float>(1);
   const auto dx = call.output<float>(0);
-  const graph::Attributes& attributes = call.attributes();
+  const graph::UnaryAttributes& attributes = call.as<graph::UnaryAttributes>();
   for (std::size_t i = 0; i < dx.size(); ++i) {
-    const double slope = graph::backward_reads_output(attributes.unary)
-                             ? slope_from_output(attributes.unary, saved[i], attributes.alpha, attributes.beta)
-                             : slope_from_input(attributes.unary, saved[i], attributes.alpha);
+    const double slope = graph::backward_reads_output(attributes.function)
+                             ? slope_from_output(attributes.function, saved[i], attributes.alpha, attributes.beta)
+                             : slope_from_input(attributes.function, saved[i], attributes.alpha);
     dx[i] = static_cast<float>(dy[i] * slope);
   }
 }

@@ -18,7 +18,8 @@ void accumulate_gradient(const ReferenceCall& call) {
   const auto dw = call.input<float>(0);
   const auto sum = call.output<float>(0);
   for (std::size_t i = 0; i < dw.size(); ++i) {
-    sum[i] = (call.input_count() > 1 ? call.input<float>(1)[i] : 0.0F) + call.attributes().alpha * dw[i];
+    sum[i] =
+        (call.input_count() > 1 ? call.input<float>(1)[i] : 0.0F) + call.as<graph::FactorAttributes>().factor * dw[i];
   }
 }
 
@@ -29,13 +30,13 @@ void squared_sum(const ReferenceCall& call) {
 }
 
 void clip_factor(const ReferenceCall& call) {
-  const graph::Attributes& attributes = call.attributes();
+  const graph::ClipAttributes& attributes = call.as<graph::ClipAttributes>();
   const std::size_t sums = call.input_count() - (attributes.scaled ? 2 : 0);
   double sum = 0;
   for (std::size_t i = 0; i < sums; ++i) sum += call.input<float>(i)[0];
   const double scale = attributes.scaled ? call.input<float>(sums)[0] : 1.0F;
-  const double factor = attributes.alpha / (std::sqrt(sum) / scale + attributes.epsilon);
-  const bool clips = !attributes.scaled || attributes.alpha > 0;
+  const double factor = attributes.norm / (std::sqrt(sum) / scale + attributes.epsilon);
+  const bool clips = !attributes.scaled || attributes.norm > 0;
   call.output<float>(0)[0] = static_cast<float>((clips ? std::min(factor, 1.0) : 1.0) / scale);
   if (!attributes.scaled) return;
   if (!std::isfinite(sum)) call.output<float>(0)[0] = graph::kLeavesOut;
@@ -46,8 +47,8 @@ void loss_scale(const ReferenceCall& call) {
   const float scale = call.input<float>(1)[0];
   const auto counts = call.input<float>(2);
   const float of_updates = call.input_count() > 3 ? call.input<float>(3)[0] : scale;
-  const graph::LossScale next =
-      graph::next_loss_scale(call.attributes(), {scale, counts[0], counts[1]}, of_updates, call.input<float>(0)[0] < 0);
+  const graph::LossScale next = graph::next_loss_scale(
+      call.as<graph::LossScaleAttributes>(), {scale, counts[0], counts[1]}, of_updates, call.input<float>(0)[0] < 0);
   call.output<float>(0)[0] = next.scale;
   call.output<float>(1)[0] = next.kept;
   call.output<float>(1)[1] = next.left_out;

@@ -23,8 +23,8 @@ inline float factor_of(const ReferenceCall& call) {
 
 // A delayed update without a gradient yet, or one whose gradients are not finite: everything stays.
 inline bool stays(const ReferenceCall& call) {
-  const bool waits = call.attributes().delayed && call.input<float>(call.input_count() - 1)[0] == 0;
-  if (!waits && !(call.attributes().scaled && factor_of(call) < 0)) return false;
+  const bool waits = call.as<graph::UpdateAttributes>().delayed && call.input<float>(call.input_count() - 1)[0] == 0;
+  if (!waits && !(call.as<graph::UpdateAttributes>().scaled && factor_of(call) < 0)) return false;
   const std::size_t moments = graph::moments_of(call.op().kind);
   std::ranges::copy(call.input<float>(0), call.output<float>(0).begin());
   for (std::size_t i = 0; i < moments; ++i) {

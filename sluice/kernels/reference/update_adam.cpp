@@ -11,7 +11,7 @@ void adam_update(const ReferenceCall& call) {
   const auto dw = call.input<float>(1);
   const auto moment1 = call.input<float>(2);
   const auto moment2 = call.input<float>(3);
-  const graph::Attributes& attributes = call.attributes();
+  const graph::UpdateAttributes& attributes = call.as<graph::UpdateAttributes>();
   const double rate = learning_rate_of(attributes, call.context());
   const double beta1 = attributes.momentum;
   const double beta2 = attributes.beta2;

@@ -10,7 +10,7 @@ void sgd_update(const ReferenceCall& call) {
   const auto momentum = call.input<float>(2);
   const auto new_w = call.output<float>(0);
   const auto new_momentum = call.output<float>(1);
-  const graph::Attributes& attributes = call.attributes();
+  const graph::UpdateAttributes& attributes = call.as<graph::UpdateAttributes>();
   const float factor = factor_of(call);
   const auto decay_of_velocity = static_cast<float>(attributes.momentum);
   const auto decay = static_cast<float>(attributes.weight_decay);

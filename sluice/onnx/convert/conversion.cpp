@@ -217,12 +217,12 @@ Result<graph::TensorId> Conversion::tensor(const Value& value, const std::string
   }
   const auto pad = [&](std::int64_t axis, std::int64_t before, std::int64_t after) {
     if (before == 0 && after == 0) return;
-    graph::Attributes attributes;
+    graph::PartAttributes attributes;
     attributes.axis = axis;
     attributes.shape = builder.shape(x);
     std::int64_t& extent = attributes.shape[static_cast<std::size_t>(axis)];
-    attributes.out_begin = before;
-    attributes.out_end = before + extent;
+    attributes.begin = before;
+    attributes.end = before + extent;
     extent += before + after;
     x = builder.add(graph::OpKind::kPad, attributes, {x});
   };

@@ -118,8 +118,8 @@ Result<Labelled> multiplied(Node& node, Labelled a, Labelled b, const std::strin
       reshape_to(node, in_order(node, a, batch + rows + inner), {count, extent_of(node, a, rows), depth});
   const graph::TensorId right =
       reshape_to(node, in_order(node, b, batch + inner + columns), {count, depth, extent_of(node, b, columns)});
-  graph::Attributes attributes;
-  attributes.alpha = 1;
+  graph::ProductAttributes attributes;
+  attributes.factor = 1;
   SLUICE_ASSIGN(const graph::TensorId product, node.add(graph::OpKind::kMatMul, attributes, {left, right}));
   return Labelled{reshape_to(node, product, shape.empty() ? graph::Shape{1} : shape), batch + rows + columns};
 }

@@ -40,7 +40,7 @@ Result<graph::TensorId> grown(Node& node, graph::TensorId x, const graph::Shape&
   from.insert(from.begin(), shape.size() - from.size(), 1);
   if (from != node.builder.shape(x)) x = node.builder.reshape(x, from);
   if (from == shape) return x;
-  graph::Attributes attributes;
+  graph::ShapeAttributes attributes;
   attributes.shape = shape;
   return node.add(graph::OpKind::kBroadcast, attributes, {x});
 }
@@ -66,8 +66,8 @@ Status product(Node& node, graph::TensorId a, graph::TensorId b) {
   const graph::Shape shape_b = builder.shape(b);
   const std::size_t rank = std::max(shape_a.size(), shape_b.size());
   if (std::min(shape_a.size(), shape_b.size()) < 2) return node.error("multiplies a vector; it must be a matrix");
-  graph::Attributes scaled;
-  scaled.alpha = absorb_factor(node);
+  graph::ProductAttributes scaled;
+  scaled.factor = absorb_factor(node);
   if (shape_b.size() == 2 && rank > 2) {
     graph::Shape y = shape_a;
     y.back() = shape_b[1];
@@ -143,8 +143,8 @@ Status convert_gemm(Node& node) {
     SLUICE_ASSIGN(y, dense(node, a, transpose_b ? *weight : transposed_weights(*weight, {1, 0}), bias));
   } else {
     SLUICE_ASSIGN(const graph::TensorId b, gemm_operand(node, 1, transpose_b));
-    graph::Attributes plain;
-    plain.alpha = 1;
+    graph::ProductAttributes plain;
+    plain.factor = 1;
     SLUICE_ASSIGN(y, node.add(graph::OpKind::kMatMul, plain, {a, b}));
   }
   if (alpha != 1) y = node.builder.unary(y, graph::UnaryFunction::kLinear, alpha, 0);

@@ -177,7 +177,7 @@ Status convert_expand(Node& node) {
   if (from == y) return {};
   SLUICE_ASSIGN(const graph::TensorId tensor,
                 node.conversion.tensor(node.conversion.value(node.proto.output(0)), node.name()));
-  graph::Attributes attributes;
+  graph::ShapeAttributes attributes;
   attributes.shape = y;
   SLUICE_ASSIGN(const graph::TensorId grown, node.add(graph::OpKind::kBroadcast, attributes, {tensor}));
   node.set(grown);

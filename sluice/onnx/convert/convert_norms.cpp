@@ -84,7 +84,7 @@ Status convert_batch_norm(Node& node) {
   SLUICE_ASSIGN(const Weights scale_shift, stacked_inputs(node, 1, 2));
   SLUICE_ASSIGN(const Weights running, stacked_inputs(node, 3, 4));
   const std::string name = norm_name(node.proto.input(1));
-  graph::Attributes attributes;
+  graph::NormAttributes attributes;
   attributes.epsilon = node.attributes.real("epsilon", 1e-5F);
   attributes.momentum = 1 - node.attributes.real("momentum", 0.9F);
   if (node.attributes.integer("spatial", 1) != 1) return node.error("needs the attribute spatial to be 1");

@@ -21,7 +21,7 @@ Result<graph::TensorId> normalised_rows(Node& node, graph::TensorId x, float eps
   HostArray ones_and_zeros = filled(graph::Shape{2, columns}, 0.0F);
   std::fill_n(ones_and_zeros.floats.begin(), columns, 1.0F);
   SLUICE_ASSIGN(const graph::TensorId scale_shift, constant(node, std::move(ones_and_zeros), ".unit_scale_shift"));
-  graph::Attributes attributes;
+  graph::NormAttributes attributes;
   attributes.epsilon = epsilon;
   return node.add(graph::OpKind::kLayerNorm, attributes, {x, scale_shift});
 }
@@ -181,7 +181,7 @@ Result<graph::TensorId> layer_norm_of(Node& node, graph::TensorId x, const graph
   const bool last = normalised.size() == 1;
   const graph::TensorId rows = last ? x : reshape_to(node, x, {graph::element_count(shape) / columns, columns});
   if (const Weights scale_shift = layer_scale_shift(node, normalised.size(), columns)) {
-    graph::Attributes attributes;
+    graph::NormAttributes attributes;
     attributes.epsilon = epsilon;
     const std::string name = norm_name(node.proto.input(1));
     SLUICE_ASSIGN(const graph::TensorId parameter, node.conversion.parameter(scale_shift, name + ".scale_shift"));

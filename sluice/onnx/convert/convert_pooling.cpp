@@ -86,9 +86,7 @@ Result<graph::TensorId> dilated_maximum(Node& node, graph::TensorId x, const Sid
 }
 
 Result<graph::TensorId> pool(Node& node, graph::OpKind kind, graph::TensorId x, const graph::Window& window) {
-  graph::Attributes attributes;
-  attributes.window = window;
-  return node.add(kind, attributes, {x});
+  return node.add(kind, graph::PoolAttributes{.window = window}, {x});
 }
 
 // Over the planes' pixels, then over the planes.
@@ -214,7 +212,7 @@ Status convert_average_pool(Node& node) {
     node.set(y);
     return {};
   }
-  graph::Attributes attributes;
+  graph::PoolAttributes attributes;
   attributes.window = window_of(given.sides, given.image.padding);
   attributes.count_padding = counts || given.image.padded();
   SLUICE_ASSIGN(const graph::TensorId y, node.add(graph::OpKind::kAvgPool, attributes, {given.image.x}));

@@ -126,14 +126,14 @@ Status convert_reduction(Node& node) {
 // Of an axis that is too long for a matrix. An exclusive sum is that of the elements before, behind a zero.
 Result<graph::TensorId> long_running_sum(Node& node, graph::TensorId x, std::int64_t axis, bool exclusive,
                                          bool reverse) {
-  const graph::Attributes attributes{.axis = axis, .causal = !reverse};
+  const graph::RunningSumAttributes attributes{.axis = axis, .forwards = !reverse};
   if (!exclusive) return node.add(graph::OpKind::kRunningSum, attributes, {x});
   const graph::Shape shape = node.builder.shape(x);
   const std::int64_t others = shape[as_index(axis)] - 1, begin = reverse ? 0 : 1;
   const graph::TensorId before = node.builder.slice(x, axis, 1 - begin, 1 - begin + others);
   SLUICE_ASSIGN(const graph::TensorId sums, node.add(graph::OpKind::kRunningSum, attributes, {before}));
-  return node.add(graph::OpKind::kPad, {.axis = axis, .shape = shape, .out_begin = begin, .out_end = begin + others},
-                  {sums});
+  return node.add(graph::OpKind::kPad,
+                  graph::PartAttributes{.axis = axis, .begin = begin, .end = begin + others, .shape = shape}, {sums});
 }
 
 Status convert_running_sum(Node& node) {

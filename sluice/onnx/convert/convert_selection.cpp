@@ -33,7 +33,7 @@ Status convert_concat(Node& node) {
     SLUICE_ASSIGN(const graph::TensorId part, node.tensor(i));
     parts.push_back(part);
   }
-  graph::Attributes attributes;
+  graph::ConcatAttributes attributes;
   attributes.axis = axis;
   if (parts.size() == 1) {
     node.set(parts.front());

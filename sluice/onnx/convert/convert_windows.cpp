@@ -67,7 +67,7 @@ graph::TensorId with_depth(Node& node, graph::TensorId y, std::int64_t samples) 
 }
 
 Status convert_deep_conv(Node& node, const Image& image, const Weights& weight, const Sides& sides) {
-  graph::Attributes attributes;
+  graph::ConvolutionAttributes attributes;
   attributes.groups = node.attributes.integer("group", 1);
   attributes.window = window_of({sides[1], sides[2]});
   if (sides[0].extent + sides[0].before + sides[0].after < sides[0].reach()) return node.error("has a window beyond x");
@@ -84,7 +84,7 @@ Status convert_conv(Node& node) {
   SLUICE_ASSIGN(const Weights weight, convolution_weights(node, image));
   SLUICE_ASSIGN(const Sides sides, read_sides(node, spatial_part(weight->shape), image.shape));
   if (sides.size() == 3) return convert_deep_conv(node, image, weight, sides);
-  graph::Attributes attributes;
+  graph::ConvolutionAttributes attributes;
   attributes.groups = node.attributes.integer("group", 1);
   attributes.window = window_of(sides, image.padding);
   SLUICE_ASSIGN(const std::vector<graph::TensorId> inputs, convolution_inputs(node, image.x, weight, true));
@@ -144,7 +144,7 @@ Status convert_deep_transposed(Node& node, const Image& image, const Weights& we
   SLUICE_RETURN_IF_ERROR(check_terms(node, outputs, depth.extent));
   const graph::TensorId planes =
       reshape_to(node, transpose_to(node, image.x, {0, 2, 1, 3, 4}), {s[0] * s[2], s[1], s[3], s[4]});
-  graph::Attributes attributes;
+  graph::ConvolutionAttributes attributes;
   attributes.groups = node.attributes.integer("group", 1);
   attributes.window = window_of({sides[1], sides[2]});
   SLUICE_ASSIGN(const std::vector<graph::TensorId> inputs, convolution_inputs(node, planes, weight, false));
@@ -171,7 +171,7 @@ Status convert_conv_transpose(Node& node) {
   SLUICE_ASSIGN(Sides sides, read_sides(node, spatial_part(weight->shape), image.shape));
   SLUICE_RETURN_IF_ERROR(pad_for_output(node, sides));
   if (sides.size() == 3) return convert_deep_transposed(node, image, weight, sides);
-  graph::Attributes attributes;
+  graph::ConvolutionAttributes attributes;
   attributes.groups = node.attributes.integer("group", 1);
   attributes.window = window_of(sides);
   SLUICE_ASSIGN(const std::vector<graph::TensorId> inputs, convolution_inputs(node, image.x, weight, true));

@@ -35,12 +35,12 @@ std::optional<std::pair<std::int64_t, std::int64_t>> padded_bounds(const std::ve
 
 Result<graph::TensorId> padded(Node& node, graph::TensorId x, std::int64_t axis, std::int64_t begin, std::int64_t end,
                                std::int64_t extent) {
-  graph::Attributes attributes;
+  graph::PartAttributes attributes;
   attributes.axis = axis;
   attributes.shape = node.builder.shape(x);
   attributes.shape[as_index(axis)] = extent;
-  attributes.out_begin = begin;
-  attributes.out_end = end;
+  attributes.begin = begin;
+  attributes.end = end;
   return node.add(graph::OpKind::kPad, attributes, {x});
 }
 
@@ -49,7 +49,7 @@ Result<graph::TensorId> joined_runs(Node& node, graph::TensorId x, std::int64_t 
   std::vector<graph::TensorId> parts;
   for (const auto& [begin, end] : runs) parts.push_back(node.builder.slice(x, axis, begin, end));
   if (parts.size() == 1) return parts.front();
-  graph::Attributes attributes;
+  graph::ConcatAttributes attributes;
   attributes.axis = axis;
   return node.add(graph::OpKind::kConcat, attributes, parts);
 }
@@ -60,8 +60,8 @@ Result<graph::TensorId> combine(Node& node, graph::BinaryFunction function, grap
   if (node.builder.failed()) return graph::TensorId{-1};
   if (function == graph::BinaryFunction::kAdd && node.builder.shape(a) == node.builder.shape(b))
     return node.builder.add(a, b);
-  graph::Attributes attributes;
-  attributes.binary = function;
+  graph::BinaryAttributes attributes;
+  attributes.function = function;
   return node.add(graph::OpKind::kBinary, attributes, {a, b});
 }
 
@@ -125,7 +125,7 @@ Result<graph::TensorId> grow(Node& node, graph::TensorId x, const graph::Shape& 
   from.insert(from.begin(), shape.size() - from.size(), 1);
   x = reshape_to(node, x, from);
   if (from == shape) return x;
-  graph::Attributes attributes;
+  graph::ShapeAttributes attributes;
   attributes.shape = shape;
   return node.add(graph::OpKind::kBroadcast, attributes, {x});
 }
@@ -155,7 +155,7 @@ Result<graph::TensorId> multiply_along(Node& node, graph::TensorId x, std::int64
   if (matrix.terms() > kMostMatrixTerms) {
     return node.error(fmt::format("would need a matrix of {} terms; at most {}", matrix.terms(), kMostMatrixTerms));
   }
-  graph::Attributes attributes;
+  graph::SparseAttributes attributes;
   attributes.axis = axis;
   attributes.matrix = std::move(matrix);
   return node.add(graph::OpKind::kSparseProduct, attributes, {x});

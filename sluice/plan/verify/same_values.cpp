@@ -65,7 +65,8 @@ class ValueCheck {
     }
     const graph::Op form = again ? graph::repeated_form(given) : given;
     const graph::Op& op = scheduled_.graph.op(slot);
-    if (op.kind != form.kind || !(op.attributes == form.attributes) || op.views != form.views ||
+    if (op.kind != form.kind || !(op.attributes == form.attributes) || !(op.slice == form.slice) ||
+        op.views != form.views ||
         !std::ranges::equal(form.inputs, op.inputs,
                             [&](graph::TensorId a, graph::TensorId b) { return readable_as(form, a, b); }) ||
         !std::ranges::equal(form.outputs, op.outputs, {}, {}, [&](graph::TensorId id) { return given_of(id); })) {

@@ -42,7 +42,7 @@ class Values {
 
   void run(const graph::Op& op) {
     const graph::Op form = graph::repeated_form(op);
-    const auto seed = static_cast<std::uint64_t>(form.kind) * 2 + (op.attributes.partial ? 1 : 0);
+    const auto seed = static_cast<std::uint64_t>(form.kind) * 2 + (op.slice.partial ? 1 : 0);
     if (op.kind == graph::OpKind::kBatchNorm) {
       const std::uint64_t of_x = mix64(seed * 31 + at(op.inputs[0]));
       const std::uint64_t running = mix64(of_x * 31 + at(op.inputs[2]));
@@ -172,7 +172,8 @@ TEST(SameValues, WhatTheCallerReadsAtTheEndIsTheLastVersion) {
     graph::Op op;
     op.name = name;
     op.kind = graph::OpKind::kUnary;
-    op.attributes.alpha = static_cast<float>(graph.op_count());  // else they make the same value
+    op.attributes =
+        graph::UnaryAttributes{.alpha = static_cast<float>(graph.op_count())};  // else they make the same value
     op.inputs = {x};
     op.outputs = {y};
     graph.add_op(op);
@@ -223,7 +224,7 @@ TEST(SameValues, WhatReadsAnotherValueOrDoesAnotherThingIsNoRepetition) {
   };
   EXPECT_THAT(refused([](graph::Graph& graph) { graph.op(2).inputs = {0}; }), ::testing::SizeIs(2))
       << "read and never run";
-  EXPECT_THAT(refused([](graph::Graph& graph) { graph.op(2).attributes.alpha = 1; }), ::testing::SizeIs(2));
+  EXPECT_THAT(refused([](graph::Graph& graph) { graph.op(2).slice.end = 1; }), ::testing::SizeIs(2));
   EXPECT_THAT(refused([](graph::Graph& graph) { graph.tensor(3).layout = "blocked"; }), ::testing::SizeIs(2));
   EXPECT_THAT(refused([](graph::Graph& graph) {
                 graph.op(2).implementations = {{"direct", 0}, {"winograd", 64}};

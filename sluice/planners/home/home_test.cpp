@@ -20,7 +20,6 @@ struct FourMaps {
       : graph(testing::step_of_uses(uses, kMiB)) {
     for (graph::OpIndex op = 0; op < graph.op_count(); ++op) {
       graph.op(op).phase = op < 4 ? graph::Phase::kForward : graph::Phase::kBackward;
-      graph.op(op).attributes = {};
     }
     profile.op_seconds.assign(graph.ops().size(), kOp);
     maps = find_feature_maps(graph, graph::analyze_liveness(graph));

@@ -154,7 +154,7 @@ Status check_kernels(const graph::Graph& graph, const memory::Machine& machine,
 // What all updates read would have to be on both sides at once.
 Status check_share(const graph::Graph& graph, double share) {
   const bool together = std::ranges::any_of(graph.ops(), [](const graph::Op& op) {
-    return graph::is_update(op.kind) && (graph::is_clipped(op) || op.attributes.delayed);
+    return graph::is_update(op.kind) && (graph::is_clipped(op) || op.as<graph::UpdateAttributes>().delayed);
   });
   if (share >= 1 || !together) return {};
   return Error{

@@ -37,7 +37,7 @@ class DrawnGraph {
     if (!ids_.contains(writes)) add(writes, writes == "loss" ? graph::Role::kOutput : graph::Role::kActivation, slots);
     testing::add_tiny_op(graph_, writes.c_str(), inputs, {ids_.at(writes)});
     graph::Op& added = graph_.op(graph_.op_count() - 1);
-    added.attributes.alpha = static_cast<float>(graph_.op_count());  // no two make the same
+    added.slice.begin = graph_.op_count();  // no two make the same
     return *this;
   }
   const graph::Graph& graph() const { return graph_; }

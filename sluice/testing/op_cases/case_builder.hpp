@@ -57,21 +57,32 @@ class CaseBuilder {
 
   void op(graph::OpKind kind, const graph::Attributes& attributes, std::vector<graph::TensorId> inputs,
           std::vector<graph::TensorId> outputs) {
-    const std::string name = case_.graph.tensor(outputs.at(0)).name + "#" + std::to_string(case_.graph.op_count());
-    graph::Op op{.name = name, .kind = kind, .attributes = attributes};
-    op.inputs = std::move(inputs);
-    op.outputs = std::move(outputs);
-    case_.graph.add_op(std::move(op));
+    add(kind, attributes, {}, std::move(inputs), std::move(outputs));
+  }
+  // An op of a part (graph::Slice).
+  void op_of_slice(graph::OpKind kind, const graph::Slice& slice, std::vector<graph::TensorId> inputs,
+                   std::vector<graph::TensorId> outputs) {
+    add(kind, {}, slice, std::move(inputs), std::move(outputs));
   }
   // Parameter update after the backward ops: the momentum and weights then show where the gradient really went.
   void update(graph::TensorId w, graph::TensorId dw) {
     const graph::TensorId momentum = tensor("momentum", shape(w), graph::Role::kOptimizerState);
-    op(graph::OpKind::kSgdUpdate, {.momentum = 0.9F, .weight_decay = 0.1F}, {w, dw, momentum}, {w, momentum});
+    op(graph::OpKind::kSgdUpdate, graph::UpdateAttributes{.momentum = 0.9F, .weight_decay = 0.1F}, {w, dw, momentum},
+       {w, momentum});
   }
   void claim(GradientClaim claim) { case_.gradients.push_back(std::move(claim)); }
   OpCase finish() { return std::move(case_); }
 
  private:
+  void add(graph::OpKind kind, const graph::Attributes& attributes, const graph::Slice& slice,
+           std::vector<graph::TensorId> inputs, std::vector<graph::TensorId> outputs) {
+    const std::string name = case_.graph.tensor(outputs.at(0)).name + "#" + std::to_string(case_.graph.op_count());
+    graph::Op op{.name = name, .kind = kind, .attributes = attributes, .slice = slice};
+    op.inputs = std::move(inputs);
+    op.outputs = std::move(outputs);
+    case_.graph.add_op(std::move(op));
+  }
+
   OpCase case_;
 };
 

@@ -12,20 +12,24 @@
 namespace sluice::testing {
 namespace {
 
-bool divides(graph::BinaryFunction function) {
+bool wants_positive(graph::UnaryFunction function) {
+  using enum graph::UnaryFunction;
+  return function == kLog || function == kSqrt || function == kPower;
+}
+
+bool wants_positive(graph::BinaryFunction function, std::size_t input) {
   using enum graph::BinaryFunction;
-  return function == kDivide || function == kModulo || function == kRemainder;
+  const bool divides = function == kDivide || function == kModulo || function == kRemainder;
+  return function == kPower ? input == 0 : divides && input == 1;
 }
 
 // Whether an op is undefined where this input is not above zero.
 bool must_be_positive(const graph::Op& op, std::size_t input) {
-  using enum graph::UnaryFunction;
   switch (op.kind) {
     case graph::OpKind::kUnary:
-      return op.attributes.unary == kLog || op.attributes.unary == kSqrt || op.attributes.unary == kPower;
+      return wants_positive(op.as<graph::UnaryAttributes>().function);
     case graph::OpKind::kBinary:
-      return op.attributes.binary == graph::BinaryFunction::kPower ? input == 0
-                                                                   : divides(op.attributes.binary) && input == 1;
+      return wants_positive(op.as<graph::BinaryAttributes>().function, input);
     case graph::OpKind::kBatchNormApply:
       return input == 2;  // variances
     case graph::OpKind::kAdamUpdate:
@@ -73,8 +77,8 @@ bool gpu_has_kernel(const graph::Graph& graph, const graph::Op& op) {
   if (op.kind == graph::OpKind::kEmbedding || op.kind == graph::OpKind::kEmbeddingBackward) {
     return graph.tensor(op.inputs[0]).dtype == graph::DType::kI32;
   }
-  const bool plain =
-      !graph::is_update(op.kind) || (!graph::has_master(op) && !op.attributes.nesterov && op.attributes.rate == 0);
+  const auto* const update = std::get_if<graph::UpdateAttributes>(&op.attributes);
+  const bool plain = update == nullptr || (!graph::has_master(op) && !update->nesterov && update->rate == 0);
   return graph::traits(op.kind).gpu && plain;
 }
 

@@ -44,7 +44,8 @@ graph::TensorId through_activation(CaseBuilder& builder, graph::Activation activ
   if (activation == graph::Activation::kRelu) {
     builder.op(graph::OpKind::kReluBackward, {}, {y, dy}, {inner});
   } else {
-    builder.op(graph::OpKind::kUnaryBackward, {.unary = graph::UnaryFunction::kClip, .alpha = 0, .beta = 6}, {y, dy},
+    builder.op(graph::OpKind::kUnaryBackward,
+               graph::UnaryAttributes{.function = graph::UnaryFunction::kClip, .alpha = 0, .beta = 6}, {y, dy},
                {inner});
   }
   return inner;
@@ -52,8 +53,8 @@ graph::TensorId through_activation(CaseBuilder& builder, graph::Activation activ
 
 OpCase convolution_case(const ConvolutionShape& s, bool transposed) {
   CaseBuilder builder((transposed ? "transposed convolution " : "convolution ") + s.what);
-  graph::Attributes backward{.window = s.window, .groups = s.groups};
-  graph::Attributes forward = backward;
+  graph::ConvolutionAttributes backward{.window = s.window, .groups = s.groups};
+  graph::ConvolutionAttributes forward = backward;
   forward.activation = s.activation;
   const graph::Shape y_shape = output_shape(s, transposed);
   const graph::Shape w_shape = weight_shape(s, transposed);

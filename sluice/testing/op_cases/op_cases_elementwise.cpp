@@ -19,7 +19,7 @@ OpCase add_case(const graph::Shape& shape, graph::Activation activation) {
                                                                 : " relu6"));
   const graph::TensorId a = builder.scaled(builder.tensor("a", shape), 3);
   const graph::TensorId b = builder.scaled(builder.tensor("b", shape), 3);
-  builder.op(graph::OpKind::kAdd, {.activation = activation}, {a, b}, {builder.tensor("y", shape)});
+  builder.op(graph::OpKind::kAdd, graph::AddAttributes{.activation = activation}, {a, b}, {builder.tensor("y", shape)});
   return builder.finish();
 }
 
@@ -30,7 +30,7 @@ struct FunctionValues {
 
 OpCase unary_case(const FunctionValues& f, const graph::Shape& shape) {
   CaseBuilder builder("unary " + std::string(to_string(f.function)) + " " + graph::to_string(shape));
-  const graph::Attributes attributes{.unary = f.function, .alpha = f.alpha, .beta = f.beta};
+  const graph::UnaryAttributes attributes{.function = f.function, .alpha = f.alpha, .beta = f.beta};
   const graph::TensorId x = builder.scaled(builder.tensor("x", shape), f.spread);
   const graph::TensorId y = builder.tensor("y", shape);
   builder.op(graph::OpKind::kUnary, attributes, {x}, {y});
@@ -117,8 +117,8 @@ OpCase binary_case(graph::BinaryFunction function, const graph::Shape& a, const 
                    const graph::Shape& y) {
   CaseBuilder builder("binary " + std::string(name_of(function)) + " " + graph::to_string(a) + " and " +
                       graph::to_string(b));
-  builder.op(graph::OpKind::kBinary, {.binary = function}, {builder.tensor("a", a), builder.tensor("b", b)},
-             {builder.tensor("y", y)});
+  builder.op(graph::OpKind::kBinary, graph::BinaryAttributes{.function = function},
+             {builder.tensor("a", a), builder.tensor("b", b)}, {builder.tensor("y", y)});
   return builder.finish();
 }
 
@@ -148,8 +148,8 @@ OpCase select_case(const graph::Shape& condition, const graph::Shape& a, const g
                       graph::to_string(b));
   const graph::TensorId zero = builder.constant(builder.tensor("zero", {1}), 0);
   const graph::TensorId chosen = builder.tensor("chosen", condition);
-  builder.op(graph::OpKind::kBinary, {.binary = graph::BinaryFunction::kLess}, {builder.tensor("c", condition), zero},
-             {chosen});
+  builder.op(graph::OpKind::kBinary, graph::BinaryAttributes{.function = graph::BinaryFunction::kLess},
+             {builder.tensor("c", condition), zero}, {chosen});
   builder.op(graph::OpKind::kSelect, {}, {chosen, builder.tensor("a", a), builder.tensor("b", b)},
              {builder.tensor("y", y)});
   return builder.finish();
@@ -173,10 +173,11 @@ OpCase reduce_case(graph::ReduceFunction function, const graph::Shape& x_shape, 
                       graph::to_string(axes));
   graph::Shape y_shape = x_shape;
   for (const std::int64_t axis : axes) y_shape[static_cast<std::size_t>(axis)] = 1;
-  builder.op(graph::OpKind::kReduce, {.reduce = function, .axes = axes}, {builder.tensor("x", x_shape)},
-             {builder.tensor("y", y_shape)});
+  builder.op(graph::OpKind::kReduce, graph::ReduceAttributes{.function = function, .axes = axes},
+             {builder.tensor("x", x_shape)}, {builder.tensor("y", y_shape)});
   const graph::TensorId dx = builder.gradient("dx", x_shape);
-  builder.op(graph::OpKind::kBroadcast, {.shape = x_shape}, {builder.gradient("dy", y_shape)}, {dx});
+  builder.op(graph::OpKind::kBroadcast, graph::ShapeAttributes{.shape = x_shape}, {builder.gradient("dy", y_shape)},
+             {dx});
   if (!mean) builder.claim({"y", "dy", "x", "dx"});
   return builder.finish();
 }
@@ -197,7 +198,7 @@ OpCase maximum_case(const graph::Shape& x_shape, const std::vector<std::int64_t>
   CaseBuilder builder("maximum of " + graph::to_string(x_shape) + " over " + graph::to_string(axes));
   graph::Shape y_shape = x_shape;
   for (const std::int64_t axis : axes) y_shape[static_cast<std::size_t>(axis)] = 1;
-  builder.op(graph::OpKind::kReduce, {.reduce = graph::ReduceFunction::kMaximum, .axes = axes},
+  builder.op(graph::OpKind::kReduce, graph::ReduceAttributes{.function = graph::ReduceFunction::kMaximum, .axes = axes},
              {builder.tensor("x", x_shape)}, {builder.tensor("y", y_shape)});
   return builder.finish();
 }
@@ -214,7 +215,7 @@ void add_maximum_cases(std::vector<OpCase>& cases) {
 // Forward and backward with one stream and step: the same elements are dropped.
 OpCase dropout_case(const graph::Shape& shape, float rate) {
   CaseBuilder builder("dropout " + graph::to_string(shape) + " rate " + std::to_string(static_cast<int>(100 * rate)));
-  const graph::Attributes attributes{.rate = rate, .stream = 12345};
+  const graph::DropoutAttributes attributes{.rate = rate, .stream = 12345};
   builder.op(graph::OpKind::kDropout, attributes, {builder.tensor("x", shape)}, {builder.tensor("y", shape)});
   builder.op(graph::OpKind::kDropout, attributes, {builder.gradient("dy", shape)}, {builder.gradient("dx", shape)});
   builder.claim({"y", "dy", "x", "dx"});

@@ -15,7 +15,7 @@ OpCase lion_case(const graph::Shape& shape, graph::DType half, bool clipped, flo
       outputs{w, momentum};
   if (clipped) inputs.push_back(builder.tensor("factor", {1}, graph::Role::kActivationGradient));
   if (master) outputs.push_back(builder.tensor("w", shape, graph::Role::kParameter, half));
-  graph::Attributes attributes{.rate = own_rate, .momentum = 0.9, .weight_decay = 0.05};
+  graph::UpdateAttributes attributes{.rate = own_rate, .momentum = 0.9, .weight_decay = 0.05};
   attributes.beta2 = 0.99;
   builder.op(graph::OpKind::kLionUpdate, attributes, inputs, outputs);
   return builder.finish();

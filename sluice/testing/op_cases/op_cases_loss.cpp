@@ -5,7 +5,7 @@ namespace {
 
 OpCase softmax_case(const graph::Shape& shape, float scale, bool causal) {
   CaseBuilder builder("softmax " + graph::to_string(shape) + (scale != 1 ? " scaled" : "") + (causal ? " causal" : ""));
-  const graph::Attributes attributes{.causal = causal, .alpha = scale};
+  const graph::SoftmaxAttributes attributes{.factor = scale, .causal = causal};
   const graph::TensorId y = builder.tensor("y", shape);
   builder.op(graph::OpKind::kSoftmax, attributes, {builder.tensor("x", shape)}, {y});
   builder.op(graph::OpKind::kSoftmaxBackward, attributes, {y, builder.gradient("dy", shape)},
@@ -39,15 +39,15 @@ OpCase sliced_cross_entropy_case(const graph::Shape& shape, const std::vector<st
   for (const std::int64_t end : ends) {
     const std::string suffix = std::to_string(begin);
     const graph::Shape rows = {end - begin, shape.back()};
-    const graph::Attributes part{.out_begin = begin, .out_end = end};
-    graph::Attributes adding = part;
+    const graph::Slice part{.begin = begin, .end = end};
+    graph::Slice adding = part;
     adding.accumulate = begin > 0;
     const graph::TensorId probabilities = builder.tensor("probabilities" + suffix, rows);
     std::vector<graph::TensorId> inputs = {builder.tensor("logits" + suffix, rows), labels};
     if (begin > 0) inputs.push_back(loss);
-    builder.op(graph::OpKind::kSoftmaxCrossEntropy, adding, inputs, {loss, probabilities});
-    builder.op(graph::OpKind::kSoftmaxCrossEntropyBackward, part, {probabilities, labels},
-               {builder.gradient("dlogits" + suffix, rows)});
+    builder.op_of_slice(graph::OpKind::kSoftmaxCrossEntropy, adding, inputs, {loss, probabilities});
+    builder.op_of_slice(graph::OpKind::kSoftmaxCrossEntropyBackward, part, {probabilities, labels},
+                        {builder.gradient("dlogits" + suffix, rows)});
     builder.claim({"loss", "", "logits" + suffix, "dlogits" + suffix});
     begin = end;
   }
@@ -57,7 +57,7 @@ OpCase sliced_cross_entropy_case(const graph::Shape& shape, const std::vector<st
 OpCase sigmoid_cross_entropy_case(const graph::Shape& shape, float target) {
   CaseBuilder builder("sigmoid cross-entropy " + graph::to_string(shape) + " against " +
                       std::to_string(static_cast<int>(100 * target)));
-  const graph::Attributes attributes{.alpha = target};
+  const graph::TargetAttributes attributes{.target = target};
   const graph::TensorId logits = builder.scaled(builder.tensor("logits", shape), 4);
   builder.op(graph::OpKind::kSigmoidCrossEntropy, attributes, {logits},
              {builder.tensor("loss", {1}, graph::Role::kOutput)});

@@ -24,7 +24,8 @@ OpCase concat_case(const graph::Shape& whole, std::size_t axis, const std::vecto
   }
   const auto axis_attribute = static_cast<std::int64_t>(axis);
   const graph::TensorId y = builder.tensor("y", whole);
-  builder.op(graph::OpKind::kConcat, {.activation = activation, .axis = axis_attribute}, parts, {y});
+  builder.op(graph::OpKind::kConcat, graph::ConcatAttributes{.axis = axis_attribute, .activation = activation}, parts,
+             {y});
   graph::TensorId dy = builder.gradient("dy", whole);
   if (activation == graph::Activation::kRelu) {
     const graph::TensorId inner = builder.gradient("dy_inner", whole);
@@ -34,7 +35,8 @@ OpCase concat_case(const graph::Shape& whole, std::size_t axis, const std::vecto
   std::int64_t begin = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const std::string suffix = std::to_string(i);
-    builder.op(graph::OpKind::kSlice, {.axis = axis_attribute, .out_begin = begin, .out_end = begin + extents[i]}, {dy},
+    builder.op(graph::OpKind::kSlice,
+               graph::PartAttributes{.axis = axis_attribute, .begin = begin, .end = begin + extents[i]}, {dy},
                {builder.gradient("dx" + suffix, builder.shape(parts[i]))});
     begin += extents[i];
     if (activation != graph::Activation::kRelu6) builder.claim({"y", "dy", "x" + suffix, "dx" + suffix});
@@ -45,11 +47,11 @@ OpCase concat_case(const graph::Shape& whole, std::size_t axis, const std::vecto
 OpCase slice_case(const graph::Shape& x_shape, std::size_t axis, std::int64_t begin, std::int64_t end) {
   CaseBuilder builder("slice " + graph::to_string(x_shape) + " axis " + std::to_string(axis) + " from " +
                       std::to_string(begin) + " to " + std::to_string(end));
-  const graph::Attributes attributes{.axis = static_cast<std::int64_t>(axis), .out_begin = begin, .out_end = end};
+  const graph::PartAttributes attributes{.axis = static_cast<std::int64_t>(axis), .begin = begin, .end = end};
   graph::Shape y_shape = x_shape;
   y_shape[axis] = end - begin;
   builder.op(graph::OpKind::kSlice, attributes, {builder.tensor("x", x_shape)}, {builder.tensor("y", y_shape)});
-  graph::Attributes padding = attributes;
+  graph::PartAttributes padding = attributes;
   padding.shape = x_shape;
   builder.op(graph::OpKind::kPad, padding, {builder.gradient("dy", y_shape)}, {builder.gradient("dx", x_shape)});
   builder.claim({"y", "dy", "x", "dx"});
@@ -72,7 +74,7 @@ graph::SparseMatrix band(std::int64_t rows, std::int64_t columns) {
 
 OpCase sparse_product_case(const graph::Shape& x_shape, std::size_t axis, std::int64_t rows) {
   CaseBuilder builder(fmt::format("sparse product {} axis {} to {}", graph::to_string(x_shape), axis, rows));
-  graph::Attributes attributes{.axis = static_cast<std::int64_t>(axis), .matrix = band(rows, x_shape[axis])};
+  graph::SparseAttributes attributes{.axis = static_cast<std::int64_t>(axis), .matrix = band(rows, x_shape[axis])};
   graph::Shape y_shape = x_shape;
   y_shape[axis] = rows;
   builder.op(graph::OpKind::kSparseProduct, attributes, {builder.tensor("x", x_shape)}, {builder.tensor("y", y_shape)});
@@ -91,8 +93,9 @@ OpCase transpose_case(const graph::Shape& x_shape, const std::vector<std::int64_
     y_shape.push_back(x_shape[static_cast<std::size_t>(axes[i])]);
     back[static_cast<std::size_t>(axes[i])] = static_cast<std::int64_t>(i);
   }
-  builder.op(graph::OpKind::kTranspose, {.axes = axes}, {builder.tensor("x", x_shape)}, {builder.tensor("y", y_shape)});
-  builder.op(graph::OpKind::kTranspose, {.axes = back}, {builder.gradient("dy", y_shape)},
+  builder.op(graph::OpKind::kTranspose, graph::TransposeAttributes{.axes = axes}, {builder.tensor("x", x_shape)},
+             {builder.tensor("y", y_shape)});
+  builder.op(graph::OpKind::kTranspose, graph::TransposeAttributes{.axes = back}, {builder.gradient("dy", y_shape)},
              {builder.gradient("dx", x_shape)});
   builder.claim({"y", "dy", "x", "dx"});
   return builder.finish();
@@ -104,8 +107,9 @@ OpCase reshape_case(const graph::Shape& x_shape, const graph::Shape& view_shape)
   const graph::TensorId inner = builder.tensor("inner", x_shape);
   const graph::TensorId view = builder.tensor("view", view_shape);
   builder.op(graph::OpKind::kRelu, {}, {builder.tensor("x", x_shape)}, {inner});
-  builder.op(graph::OpKind::kReshape, {.shape = view_shape}, {inner}, {view});
-  builder.op(graph::OpKind::kUnary, {.unary = graph::UnaryFunction::kTanh}, {view}, {builder.tensor("y", view_shape)});
+  builder.op(graph::OpKind::kReshape, graph::ShapeAttributes{.shape = view_shape}, {inner}, {view});
+  builder.op(graph::OpKind::kUnary, graph::UnaryAttributes{.function = graph::UnaryFunction::kTanh}, {view},
+             {builder.tensor("y", view_shape)});
   return builder.finish();
 }
 
@@ -116,15 +120,15 @@ OpCase batch_case(const graph::Shape& shape) {
   const graph::TensorId y = builder.tensor("y", shape);
   const std::int64_t half = shape[0] / 2;
   for (const std::int64_t begin : {std::int64_t{0}, half}) {
-    graph::Attributes attributes{.out_begin = begin, .out_end = begin == 0 ? half : shape[0]};
+    graph::Slice share{.begin = begin, .end = begin == 0 ? half : shape[0]};
     graph::Shape part_shape = shape;
-    part_shape[0] = attributes.out_end - begin;
+    part_shape[0] = share.end - begin;
     const graph::TensorId part = builder.tensor("part" + std::to_string(begin), part_shape);
-    builder.op(graph::OpKind::kSliceBatch, attributes, {x}, {part});
-    attributes.partial = begin > 0;
+    builder.op_of_slice(graph::OpKind::kSliceBatch, share, {x}, {part});
+    share.partial = begin > 0;
     std::vector<graph::TensorId> inputs{part};
-    if (attributes.partial) inputs.push_back(y);
-    builder.op(graph::OpKind::kPlaceBatch, attributes, inputs, {y});
+    if (share.partial) inputs.push_back(y);
+    builder.op_of_slice(graph::OpKind::kPlaceBatch, share, inputs, {y});
   }
   return builder.finish();
 }

@@ -13,7 +13,7 @@ std::string suffix_of(graph::Activation activation) {
 // activation is cut there.
 OpCase batch_norm_case(const graph::Shape& shape, graph::Activation activation) {
   CaseBuilder builder("batch norm " + graph::to_string(shape) + suffix_of(activation));
-  const graph::Attributes attributes{.activation = activation, .epsilon = 1e-5F, .momentum = 0.1F};
+  const graph::NormAttributes attributes{.activation = activation, .epsilon = 1e-5F, .momentum = 0.1F};
   const graph::Shape per_channel{2, shape[1]};
   const graph::TensorId x = builder.tensor("x", shape);
   const graph::TensorId scale_shift = builder.parameter("scale_shift", per_channel);
@@ -22,8 +22,8 @@ OpCase batch_norm_case(const graph::Shape& shape, graph::Activation activation) 
   const graph::TensorId stats = builder.tensor("stats", per_channel);
   builder.op(graph::OpKind::kBatchNorm, attributes, {x, scale_shift, running},
              {builder.tensor("y", shape), stats, running});
-  builder.op(graph::OpKind::kBatchNormApply, {.activation = activation, .epsilon = 1e-5F}, {x, scale_shift, stats},
-             {builder.tensor("y_again", shape)});
+  builder.op(graph::OpKind::kBatchNormApply, graph::NormAttributes{.activation = activation, .epsilon = 1e-5F},
+             {x, scale_shift, stats}, {builder.tensor("y_again", shape)});
   builder.op(graph::OpKind::kBatchNormBackward, attributes, {x, builder.gradient("dy", shape), scale_shift, stats},
              {builder.gradient("dx", shape), builder.parameter_gradient("dscale_shift", per_channel)});
   builder.claim({"y", "dy", "x", "dx"});
@@ -34,7 +34,7 @@ OpCase batch_norm_case(const graph::Shape& shape, graph::Activation activation) 
 // With a residual, the activation's backward op comes before the norm's and its result is the residual's gradient too.
 OpCase residual_norm_case(const graph::Shape& shape, graph::Activation activation) {
   CaseBuilder builder("batch norm residual " + graph::to_string(shape) + suffix_of(activation));
-  const graph::Attributes attributes{.activation = activation, .epsilon = 1e-5F, .momentum = 0.1F};
+  const graph::NormAttributes attributes{.activation = activation, .epsilon = 1e-5F, .momentum = 0.1F};
   const graph::Shape per_channel{2, shape[1]};
   const graph::TensorId x = builder.tensor("x", shape);
   const graph::TensorId residual = builder.tensor("residual", shape);
@@ -43,7 +43,7 @@ OpCase residual_norm_case(const graph::Shape& shape, graph::Activation activatio
   const graph::TensorId stats = builder.tensor("stats", per_channel);
   const graph::TensorId y = builder.tensor("y", shape);
   builder.op(graph::OpKind::kBatchNorm, attributes, {x, scale_shift, running, residual}, {y, stats, running});
-  builder.op(graph::OpKind::kBatchNormApply, {.activation = activation, .epsilon = 1e-5F},
+  builder.op(graph::OpKind::kBatchNormApply, graph::NormAttributes{.activation = activation, .epsilon = 1e-5F},
              {x, scale_shift, stats, residual}, {builder.tensor("y_again", shape)});
   graph::TensorId dy = builder.gradient("dy", shape);
   if (activation == graph::Activation::kRelu) {
@@ -52,7 +52,8 @@ OpCase residual_norm_case(const graph::Shape& shape, graph::Activation activatio
     dy = inner;
     builder.claim({"y", "dy", "residual", "dresidual"});
   }
-  builder.op(graph::OpKind::kBatchNormBackward, {.epsilon = 1e-5F, .momentum = 0.1F}, {x, dy, scale_shift, stats},
+  builder.op(graph::OpKind::kBatchNormBackward, graph::NormAttributes{.epsilon = 1e-5F, .momentum = 0.1F},
+             {x, dy, scale_shift, stats},
              {builder.gradient("dx", shape), builder.parameter_gradient("dscale_shift", per_channel)});
   builder.claim({"y", "dy", "x", "dx"});
   builder.claim({"y", "dy", "scale_shift", "dscale_shift"});
@@ -68,7 +69,7 @@ class NormInParts {
         shape_(shape),
         part_(shape),
         attributes_{.activation = activation,
-                    .size = graph::element_count(shape) / shape[1],
+                    .channel_elements = graph::element_count(shape) / shape[1],
                     .epsilon = 1e-5F,
                     .momentum = 0.1F} {
     part_[0] /= slices;
@@ -91,27 +92,27 @@ class NormInParts {
   }
 
  private:
-  graph::Attributes samples(std::size_t slice) const {
+  graph::Slice samples(std::size_t slice) const {
     const auto begin = static_cast<std::int64_t>(slice) * part_[0];
-    return {.out_begin = begin, .out_end = begin + part_[0]};
+    return {.begin = begin, .end = begin + part_[0]};
   }
 
   std::vector<graph::TensorId> take(const std::string& name, graph::TensorId whole) {
     std::vector<graph::TensorId> parts;
     for (std::size_t i = 0; i < suffixes_.size(); ++i) {
       parts.push_back(builder_.tensor(name + suffixes_[i], part_));
-      builder_.op(graph::OpKind::kSliceBatch, samples(i), {whole}, {parts[i]});
+      builder_.op_of_slice(graph::OpKind::kSliceBatch, samples(i), {whole}, {parts[i]});
     }
     return parts;
   }
 
   void place(const std::vector<graph::TensorId>& parts, graph::TensorId whole) {
     for (std::size_t i = 0; i < parts.size(); ++i) {
-      graph::Attributes attributes = samples(i);
-      attributes.partial = i > 0;
+      graph::Slice share = samples(i);
+      share.partial = i > 0;
       std::vector<graph::TensorId> inputs{parts[i]};
       if (i > 0) inputs.push_back(whole);
-      builder_.op(graph::OpKind::kPlaceBatch, attributes, inputs, {whole});
+      builder_.op_of_slice(graph::OpKind::kPlaceBatch, share, inputs, {whole});
     }
   }
 
@@ -153,7 +154,7 @@ class NormInParts {
 
   CaseBuilder builder_;
   graph::Shape shape_, part_;
-  graph::Attributes attributes_;
+  graph::NormAttributes attributes_;
   std::vector<std::string> suffixes_;
   graph::Shape per_channel_{2, shape_[1]};
   graph::TensorId scale_shift_ = builder_.parameter("scale_shift", per_channel_);
@@ -163,7 +164,7 @@ class NormInParts {
 
 OpCase layer_norm_case(const graph::Shape& shape) {
   CaseBuilder builder("layer norm " + graph::to_string(shape));
-  const graph::Attributes attributes{.epsilon = 1e-5F};
+  const graph::NormAttributes attributes{.epsilon = 1e-5F};
   const graph::Shape per_feature{2, shape.back()};
   const graph::TensorId x = builder.tensor("x", shape);
   const graph::TensorId scale_shift = builder.parameter("scale_shift", per_feature);
@@ -178,7 +179,7 @@ OpCase layer_norm_case(const graph::Shape& shape) {
 
 OpCase response_norm_case(const graph::Shape& shape, float alpha, float beta, float bias) {
   CaseBuilder builder("local response norm " + graph::to_string(shape));
-  const graph::Attributes attributes{.alpha = alpha, .beta = beta, .size = 5, .epsilon = bias};
+  const graph::ResponseNormAttributes attributes{.channels = 5, .alpha = alpha, .beta = beta, .bias = bias};
   const graph::TensorId x = builder.tensor("x", shape);
   builder.op(graph::OpKind::kLocalResponseNorm, attributes, {x}, {builder.tensor("y", shape)});
   builder.op(graph::OpKind::kLocalResponseNormBackward, attributes, {x, builder.gradient("dy", shape)},

@@ -18,7 +18,7 @@ std::int64_t pooled(std::int64_t extent, std::int64_t kernel, std::int64_t strid
 OpCase pool_case(const PoolShape& s, bool max) {
   CaseBuilder builder((max ? "max pool " : "average pool ") + s.what + " of " + graph::to_string(s.x) +
                       (max || s.count_padding ? "" : " without padding"));
-  graph::Attributes attributes{.window = s.window};
+  graph::PoolAttributes attributes{.window = s.window};
   attributes.count_padding = !max && s.count_padding;
   const graph::Window& w = s.window;
   const graph::Shape y_shape{s.x[0], s.x[1],
@@ -41,7 +41,7 @@ OpCase pool_case(const PoolShape& s, bool max) {
 // The gradient goes through the mask of y first, as autodiff has it.
 OpCase clipped_max_pool_case(const graph::Shape& shape) {
   CaseBuilder builder("max pool with relu of " + graph::to_string(shape));
-  const graph::Attributes attributes{.window = graph::square_window(2, 2), .activation = graph::Activation::kRelu};
+  const graph::PoolAttributes attributes{.window = graph::square_window(2, 2), .activation = graph::Activation::kRelu};
   const graph::Shape y_shape{shape[0], shape[1], shape[2] / 2, shape[3] / 2};
   const graph::TensorId x = builder.tensor("x", shape);
   const graph::TensorId y = builder.tensor("y", y_shape);
@@ -50,8 +50,8 @@ OpCase clipped_max_pool_case(const graph::Shape& shape) {
   const graph::TensorId masked = builder.gradient("masked", y_shape);
   builder.op(graph::OpKind::kMaxPool, attributes, {x}, {y, index});
   builder.op(graph::OpKind::kReluBackward, {}, {y, dy}, {masked});
-  builder.op(graph::OpKind::kMaxPoolBackward, {.window = graph::square_window(2, 2)}, {masked, index},
-             {builder.gradient("dx", shape)});
+  builder.op(graph::OpKind::kMaxPoolBackward, graph::PoolAttributes{.window = graph::square_window(2, 2)},
+             {masked, index}, {builder.gradient("dx", shape)});
   builder.claim({"y", "dy", "x", "dx"});
   return builder.finish();
 }

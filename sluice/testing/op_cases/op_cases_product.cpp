@@ -32,20 +32,20 @@ OpCase dense_case(const DenseLayer& layer) {
   for (std::int64_t begin = 0; begin < layer.out; begin += layer.slice) {
     const std::int64_t count = std::min(layer.slice, layer.out - begin);
     const std::string suffix = std::to_string(begin);
-    graph::Attributes attributes;
-    if (layer.slice < layer.out) attributes = {.out_begin = begin, .out_end = begin + count, .partial = begin > 0};
+    graph::Slice share;
+    if (layer.slice < layer.out) share = {.begin = begin, .end = begin + count, .partial = begin > 0};
     const graph::TensorId w = builder.parameter("w" + suffix, {count, layer.in});
     std::vector<graph::TensorId> inputs{x, w};
     if (layer.bias) inputs.push_back(builder.parameter("bias" + suffix, {count}));
-    if (attributes.partial) inputs.push_back(y);
-    builder.op(graph::OpKind::kDense, attributes, inputs, {y});
+    if (share.partial) inputs.push_back(y);
+    builder.op_of_slice(graph::OpKind::kDense, share, inputs, {y});
     std::vector<graph::TensorId> backward_inputs{dy, w};
-    if (attributes.partial) backward_inputs.push_back(dx);
-    builder.op(graph::OpKind::kDenseBackwardData, attributes, backward_inputs, {dx});
+    if (share.partial) backward_inputs.push_back(dx);
+    builder.op_of_slice(graph::OpKind::kDenseBackwardData, share, backward_inputs, {dx});
     std::vector<graph::TensorId> outputs{builder.parameter_gradient("dw" + suffix, {count, layer.in})};
     if (layer.bias) outputs.push_back(builder.parameter_gradient("dbias" + suffix, {count}));
-    attributes.partial = false;
-    builder.op(graph::OpKind::kDenseBackwardWeights, attributes, {x, dy}, outputs);
+    share.partial = false;
+    builder.op_of_slice(graph::OpKind::kDenseBackwardWeights, share, {x, dy}, outputs);
     builder.claim({"y", "dy", "w" + suffix, "dw" + suffix});
     if (layer.bias) builder.claim({"y", "dy", "bias" + suffix, "dbias" + suffix});
   }
@@ -73,7 +73,7 @@ OpCase shared_dense_case(const graph::Shape& x_shape, std::int64_t out, bool bia
     if (bias) inputs.push_back(bias_id), gradients.push_back(dbias);
     if (accumulate) backward_inputs.insert(backward_inputs.end(), gradients.begin(), gradients.end());
     builder.op(graph::OpKind::kDense, {}, inputs, {results.back()});
-    builder.op(graph::OpKind::kDenseBackwardWeights, {.accumulate = accumulate}, backward_inputs, gradients);
+    builder.op_of_slice(graph::OpKind::kDenseBackwardWeights, {.accumulate = accumulate}, backward_inputs, gradients);
   }
   builder.op(graph::OpKind::kAdd, {}, results, {builder.tensor("y", y_shape)});
   builder.claim({"y", "dy", "w", "dw"});
@@ -117,19 +117,20 @@ OpCase matmul_case(const Product& p) {
   const graph::TensorId b = builder.tensor("b", p.b);
   const graph::TensorId dy = builder.gradient("dy", y_shape);
   const std::size_t rank = p.a.size();
-  builder.op(graph::OpKind::kMatMul, {.perm_a = p.perm_a, .perm_b = p.perm_b, .perm_y = p.perm_y, .alpha = p.alpha},
+  builder.op(graph::OpKind::kMatMul,
+             graph::ProductAttributes{.perm_a = p.perm_a, .perm_b = p.perm_b, .perm_y = p.perm_y, .factor = p.alpha},
              {a, b}, {builder.tensor("y", y_shape)});
   builder.op(graph::OpKind::kMatMul,
-             {.perm_a = inverse(p.perm_y),
-              .perm_b = with_last_swapped(p.perm_b, rank),
-              .perm_y = inverse(p.perm_a),
-              .alpha = p.alpha},
+             graph::ProductAttributes{.perm_a = inverse(p.perm_y),
+                                      .perm_b = with_last_swapped(p.perm_b, rank),
+                                      .perm_y = inverse(p.perm_a),
+                                      .factor = p.alpha},
              {dy, b}, {builder.gradient("da", p.a)});
   builder.op(graph::OpKind::kMatMul,
-             {.perm_a = with_last_swapped(p.perm_a, rank),
-              .perm_b = inverse(p.perm_y),
-              .perm_y = inverse(p.perm_b),
-              .alpha = p.alpha},
+             graph::ProductAttributes{.perm_a = with_last_swapped(p.perm_a, rank),
+                                      .perm_b = inverse(p.perm_y),
+                                      .perm_y = inverse(p.perm_b),
+                                      .factor = p.alpha},
              {a, dy}, {builder.gradient("db", p.b)});
   builder.claim({"y", "dy", "a", "da"});
   builder.claim({"y", "dy", "b", "db"});

@@ -6,7 +6,8 @@ namespace {
 OpCase running_sum_case(const graph::Shape& shape, std::int64_t axis, bool causal) {
   CaseBuilder builder("running sum " + std::string(causal ? "" : "from behind ") + "along " + std::to_string(axis) +
                       " of " + graph::to_string(shape));
-  const graph::Attributes forwards{.axis = axis, .causal = causal}, backwards{.axis = axis, .causal = !causal};
+  const graph::RunningSumAttributes forwards{.axis = axis, .forwards = causal},
+      backwards{.axis = axis, .forwards = !causal};
   builder.op(graph::OpKind::kRunningSum, forwards, {builder.tensor("x", shape)}, {builder.tensor("y", shape)});
   builder.op(graph::OpKind::kRunningSum, backwards, {builder.gradient("dy", shape)}, {builder.gradient("dx", shape)});
   builder.claim({"y", "dy", "x", "dx"});

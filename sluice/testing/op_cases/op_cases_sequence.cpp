@@ -23,15 +23,15 @@ OpCase embedding_case(const graph::Shape& ids_shape, std::int64_t vocabulary, st
   for (std::int64_t begin = 0; begin < vocabulary; begin += slice) {
     const std::int64_t rows = std::min(slice, vocabulary - begin);
     const std::string suffix = std::to_string(begin);
-    graph::Attributes attributes;
-    if (slice < vocabulary) attributes = {.out_begin = begin, .out_end = begin + rows, .partial = begin > 0};
+    graph::Slice share;
+    if (slice < vocabulary) share = {.begin = begin, .end = begin + rows, .partial = begin > 0};
     const graph::TensorId w = builder.parameter("w" + suffix, {rows, features});
     std::vector<graph::TensorId> inputs{ids, w};
-    if (attributes.partial) inputs.push_back(y);
-    builder.op(graph::OpKind::kEmbedding, attributes, inputs, {y});
-    attributes.partial = false;
-    builder.op(graph::OpKind::kEmbeddingBackward, attributes, {ids, dy},
-               {builder.parameter_gradient("dw" + suffix, {rows, features})});
+    if (share.partial) inputs.push_back(y);
+    builder.op_of_slice(graph::OpKind::kEmbedding, share, inputs, {y});
+    share.partial = false;
+    builder.op_of_slice(graph::OpKind::kEmbeddingBackward, share, {ids, dy},
+                        {builder.parameter_gradient("dw" + suffix, {rows, features})});
     builder.claim({"y", "dy", "w" + suffix, "dw" + suffix});
   }
   return builder.finish();
@@ -51,19 +51,19 @@ OpCase shared_embedding_case(std::int64_t vocabulary, std::int64_t features, std
     const std::string suffix = std::to_string(begin);
     const graph::TensorId w = builder.parameter("w" + suffix, w_shape);
     const graph::TensorId dw = builder.parameter_gradient("dw" + suffix, w_shape);
-    graph::Attributes attributes;
-    if (slice < vocabulary) attributes = {.out_begin = begin, .out_end = begin + w_shape[0]};
+    graph::Slice share;
+    if (slice < vocabulary) share = {.begin = begin, .end = begin + w_shape[0]};
     for (std::size_t use = 0; use < 2; ++use) {
-      attributes.partial = begin > 0;
+      share.partial = begin > 0;
       std::vector<graph::TensorId> inputs{ids[use], w};
-      if (attributes.partial) inputs.push_back(results[use]);
-      builder.op(graph::OpKind::kEmbedding, attributes, inputs, {results[use]});
-      attributes.partial = false;
-      graph::Attributes backward = attributes;
+      if (share.partial) inputs.push_back(results[use]);
+      builder.op_of_slice(graph::OpKind::kEmbedding, share, inputs, {results[use]});
+      share.partial = false;
+      graph::Slice backward = share;
       backward.accumulate = use > 0;
       std::vector<graph::TensorId> backward_inputs{ids[use], dy};
       if (backward.accumulate) backward_inputs.push_back(dw);
-      builder.op(graph::OpKind::kEmbeddingBackward, backward, backward_inputs, {dw});
+      builder.op_of_slice(graph::OpKind::kEmbeddingBackward, backward, backward_inputs, {dw});
     }
     builder.claim({"y", "dy", "w" + suffix, "dw" + suffix});
   }
@@ -91,14 +91,15 @@ OpCase lstm_case(std::int64_t batch, std::int64_t hidden) {
                            builder.tensor(std::string("gates") + step, gates_shape)};
     std::vector<graph::TensorId> inputs{cell.gates_x};
     if (!steps.empty()) inputs.insert(inputs.end(), {steps.back().h, steps.back().c, w});
-    builder.op(graph::OpKind::kLstmCell, {.state = !steps.empty()}, inputs, {cell.h, cell.c, cell.gates});
+    builder.op(graph::OpKind::kLstmCell, graph::RecurrentAttributes{.state = !steps.empty()}, inputs,
+               {cell.h, cell.c, cell.gates});
     steps.push_back(cell);
   }
   const graph::TensorId dw = builder.parameter_gradient("dw", w_shape);
   graph::TensorId dh = builder.gradient("dh3", state_shape);
   graph::TensorId dc = -1;
   for (std::size_t i = 3; i-- > 0;) {
-    const graph::Attributes attributes{.state = i > 0, .carry = i < 2};
+    const graph::RecurrentAttributes attributes{.state = i > 0, .carry = i < 2};
     const std::string name = std::to_string(i + 1);
     const graph::TensorId dgates = builder.gradient("dgates" + name, gates_shape);
     std::vector<graph::TensorId> inputs{dh, steps[i].gates, steps[i].c};
@@ -115,7 +116,7 @@ OpCase lstm_case(std::int64_t batch, std::int64_t hidden) {
     if (!attributes.state) continue;
     std::vector<graph::TensorId> weight_inputs{steps[i - 1].h, dgates};
     if (attributes.carry) weight_inputs.push_back(dw);
-    builder.op(graph::OpKind::kDenseBackwardWeights, {.accumulate = attributes.carry}, weight_inputs, {dw});
+    builder.op_of_slice(graph::OpKind::kDenseBackwardWeights, {.accumulate = attributes.carry}, weight_inputs, {dw});
   }
   builder.claim({"h3", "dh3", "w", "dw"});
   return builder.finish();

@@ -22,7 +22,7 @@ OpCase own_rate_case(const graph::Shape& shape, graph::OpKind kind, bool nestero
     inputs.push_back(builder.tensor("moment" + std::to_string(i), shape, graph::Role::kOptimizerState));
     outputs.push_back(inputs.back());
   }
-  graph::Attributes attributes{
+  graph::UpdateAttributes attributes{
       .rate = nesterov ? 0.0F : 0.3F, .epsilon = 1e-8F, .momentum = 0.9F, .weight_decay = 0.05F};
   attributes.beta2 = 0.999;
   attributes.nesterov = nesterov;
@@ -36,7 +36,8 @@ OpCase adam_case(const graph::Shape& shape, bool decoupled) {
   const graph::TensorId moment1 = builder.tensor("moment1", shape, graph::Role::kOptimizerState);
   const graph::TensorId moment2 = builder.tensor("moment2", shape, graph::Role::kOptimizerState);
   builder.op(graph::OpKind::kAdamUpdate,
-             {.epsilon = 1e-8F, .momentum = 0.9F, .weight_decay = 0.05F, .beta2 = 0.999F, .decoupled = decoupled},
+             graph::UpdateAttributes{
+                 .epsilon = 1e-8F, .momentum = 0.9F, .weight_decay = 0.05F, .beta2 = 0.999F, .decoupled = decoupled},
              {w, builder.parameter_gradient("dw", shape), moment1, moment2}, {w, moment1, moment2});
   return builder.finish();
 }
@@ -55,12 +56,12 @@ OpCase clipped_case(const graph::Shape& shape, float norm) {
     sums.push_back(sum);
   }
   const graph::TensorId factor = builder.tensor("factor", {1}, graph::Role::kActivationGradient);
-  graph::Attributes clip;
-  clip.alpha = norm;
+  graph::ClipAttributes clip;
+  clip.norm = norm;
   clip.epsilon = 1e-6F;
   builder.op(graph::OpKind::kClipFactor, clip, sums, {factor});
-  builder.op(graph::OpKind::kSgdUpdate, {.momentum = 0.9F, .weight_decay = 0.01F}, {w, dw, momentum, factor},
-             {w, momentum});
+  builder.op(graph::OpKind::kSgdUpdate, graph::UpdateAttributes{.momentum = 0.9F, .weight_decay = 0.01F},
+             {w, dw, momentum, factor}, {w, momentum});
   return builder.finish();
 }
 
@@ -74,7 +75,7 @@ OpCase delayed_case(const graph::Shape& shape, bool filled) {
   const graph::TensorId flag =
       builder.scaled(builder.tensor("gradients.filled", {1}, graph::Role::kOptimizerState), filled ? 1.0F : 0.0F);
   const graph::TensorId w = builder.tensor("w", shape, graph::Role::kParameter, graph::DType::kBF16);
-  graph::Attributes attributes{.epsilon = 1e-8F, .momentum = 0.9F, .beta2 = 0.999F, .delayed = true};
+  graph::UpdateAttributes attributes{.epsilon = 1e-8F, .momentum = 0.9F, .beta2 = 0.999F, .delayed = true};
   if (filled) {
     builder.op(graph::OpKind::kSgdUpdate, attributes, {master, kept, moment1, factor, flag}, {master, moment1, w});
   } else {
@@ -93,13 +94,13 @@ OpCase accumulated_case(const graph::Shape& shape, graph::DType dtype) {
   const graph::TensorId w = builder.parameter("w", shape);
   const graph::TensorId momentum = builder.tensor("momentum", shape, graph::Role::kOptimizerState);
   const graph::TensorId sum = builder.tensor("dw.sum", shape, graph::Role::kGradient);
-  graph::Attributes mean;
-  mean.alpha = 1.0F / 3;
+  graph::FactorAttributes mean;
+  mean.factor = 1.0F / 3;
   for (int batch = 0; batch < 3; ++batch) {
     const graph::TensorId dw = builder.tensor("dw" + std::to_string(batch), shape, graph::Role::kGradient, dtype);
     builder.op(graph::OpKind::kAccumulateGradient, mean, batch == 0 ? std::vector{dw} : std::vector{dw, sum}, {sum});
   }
-  builder.op(graph::OpKind::kSgdUpdate, {.momentum = 0.9F}, {w, sum, momentum}, {w, momentum});
+  builder.op(graph::OpKind::kSgdUpdate, graph::UpdateAttributes{.momentum = 0.9F}, {w, sum, momentum}, {w, momentum});
   return builder.finish();
 }
 
@@ -111,19 +112,19 @@ OpCase parted_case(const graph::Shape& shape, std::int64_t ranks, graph::DType d
   const graph::TensorId w = builder.tensor("w", shape, graph::Role::kParameter, dtype);
   const graph::TensorId own = builder.tensor("w.part", part, graph::Role::kGradient, dtype);
   const graph::TensorId dw_part = builder.tensor("dw.part", part, graph::Role::kGradient, dtype);
-  graph::Attributes scatter, gather;
-  scatter.size = gather.size = ranks;
-  scatter.alpha = 1.0F / static_cast<float>(ranks);
-  gather.shape = shape;
+  const graph::RanksAttributes scatter{.ranks = ranks, .factor = 1.0F / static_cast<float>(ranks)};
+  const graph::RanksAttributes gather{.ranks = ranks, .shape = shape};
   builder.op(graph::OpKind::kReduceScatter, scatter, {builder.tensor("dw", shape, graph::Role::kGradient, dtype)},
              {dw_part});
   const graph::TensorId momentum = builder.tensor("momentum", part, graph::Role::kOptimizerState);
   if (graph::is_half(dtype)) {
     const graph::TensorId master = builder.tensor("w.master", part, graph::Role::kOptimizerState);
-    builder.op(graph::OpKind::kSgdUpdate, {.momentum = 0.9F}, {master, dw_part, momentum}, {master, momentum, own});
+    builder.op(graph::OpKind::kSgdUpdate, graph::UpdateAttributes{.momentum = 0.9F}, {master, dw_part, momentum},
+               {master, momentum, own});
   } else {
     builder.op(graph::OpKind::kOwnPart, scatter, {w}, {own});
-    builder.op(graph::OpKind::kSgdUpdate, {.momentum = 0.9F}, {own, dw_part, momentum}, {own, momentum});
+    builder.op(graph::OpKind::kSgdUpdate, graph::UpdateAttributes{.momentum = 0.9F}, {own, dw_part, momentum},
+               {own, momentum});
   }
   builder.op(graph::OpKind::kAllGather, gather, {own}, {w});
   return builder.finish();
@@ -146,21 +147,21 @@ OpCase scaled_case(const graph::Shape& shape, float sum, float norm, bool delaye
   builder.op(graph::OpKind::kSoftmaxCrossEntropyBackward, {}, {builder.tensor("probabilities", {5, 7}), labels, scale},
              {dlogits});
   const graph::TensorId factor = builder.tensor("factor", {2}, graph::Role::kActivationGradient);
-  graph::Attributes clip;
-  clip.alpha = norm;
+  graph::ClipAttributes clip;
+  clip.norm = norm;
   clip.epsilon = 1e-6F;
   clip.scaled = true;
   builder.op(graph::OpKind::kClipFactor, clip, {number("sum", sum), of_updates, counts}, {factor});
   const graph::TensorId master = builder.tensor("w.master", shape, graph::Role::kOptimizerState);
   const graph::TensorId moment1 = builder.tensor("moment1", shape, graph::Role::kOptimizerState);
   const graph::TensorId moment2 = builder.tensor("moment2", shape, graph::Role::kOptimizerState);
-  graph::Attributes adam{.epsilon = 1e-8F, .momentum = 0.9, .beta2 = 0.999};
+  graph::UpdateAttributes adam{.epsilon = 1e-8F, .momentum = 0.9, .beta2 = 0.999};
   adam.scaled = true;
   std::vector<graph::TensorId> updated{master, moment1, moment2};
   if (graph::is_half(half)) updated.push_back(builder.tensor("w", shape, graph::Role::kParameter, half));
   builder.op(graph::OpKind::kAdamUpdate, adam,
              {master, builder.tensor("dw", shape, graph::Role::kGradient, half), moment1, moment2, factor}, updated);
-  graph::Attributes follow{.alpha = 2, .beta = 0.5F, .size = 1};
+  graph::LossScaleAttributes follow{.growth = 2, .backoff = 0.5F, .steps = 1};
   std::vector<graph::TensorId> state{scale, counts};
   if (delayed) state.push_back(of_updates);
   std::vector<graph::TensorId> inputs{factor};
@@ -175,8 +176,8 @@ OpCase master_case(const graph::Shape& shape, graph::DType half) {
   const graph::TensorId master = builder.tensor("w.master", shape, graph::Role::kOptimizerState);
   const graph::TensorId momentum = builder.tensor("momentum", shape, graph::Role::kOptimizerState);
   const graph::TensorId w = builder.tensor("w", shape, graph::Role::kParameter, half);
-  builder.op(graph::OpKind::kSgdUpdate, {.momentum = 0.9F}, {master, builder.parameter_gradient("dw", shape), momentum},
-             {master, momentum, w});
+  builder.op(graph::OpKind::kSgdUpdate, graph::UpdateAttributes{.momentum = 0.9F},
+             {master, builder.parameter_gradient("dw", shape), momentum}, {master, momentum, w});
   return builder.finish();
 }
 

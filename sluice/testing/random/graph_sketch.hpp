@@ -44,11 +44,12 @@ class GraphSketch {
 
   // Convolutions get a workspace and two implementations.
   void emit(graph::OpKind kind, std::vector<graph::TensorId> inputs, std::vector<graph::TensorId> outputs,
-            const graph::Attributes& attributes = {}) {
+            const graph::Slice& slice = {}, const graph::Attributes& attributes = {}) {
     graph::Op op;
     op.name = std::string(to_string(kind)) + std::to_string(graph_.op_count());
     op.kind = kind;
     op.attributes = attributes;
+    op.slice = slice;
     op.inputs = std::move(inputs);
     op.outputs = std::move(outputs);
     op.layer = layer_;

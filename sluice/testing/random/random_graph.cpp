@@ -133,7 +133,8 @@ class GraphMaker {
       sketch_.emit(graph::OpKind::kSlice, {layer.input}, {cell.gates_x});
       std::vector<graph::TensorId> inputs = {cell.gates_x};
       if (step > 0) inputs.insert(inputs.end(), {layer.cells.back().h, layer.cells.back().c, layer.parameters[0]});
-      sketch_.emit(graph::OpKind::kLstmCell, std::move(inputs), {cell.h, cell.c, cell.gates}, {.state = step > 0});
+      sketch_.emit(graph::OpKind::kLstmCell, std::move(inputs), {cell.h, cell.c, cell.gates}, {},
+                   graph::RecurrentAttributes{.state = step > 0});
       layer.cells.push_back(cell);
       results.push_back(cell.h);
     }
@@ -216,8 +217,8 @@ class GraphMaker {
         dc = sketch_.gradient_of(cell.c);
         outputs.insert(outputs.end(), {gradients_[layer.cells[step - 1].h], dc});
       }
-      sketch_.emit(graph::OpKind::kLstmCellBackward, std::move(inputs), std::move(outputs),
-                   {.state = state, .carry = carry});
+      sketch_.emit(graph::OpKind::kLstmCellBackward, std::move(inputs), std::move(outputs), {},
+                   graph::RecurrentAttributes{.state = state, .carry = carry});
     }
     if (layer.cells.size() > 2) updates_.expect(layer.parameters[0], static_cast<int>(layer.cells.size()) - 2);
     for (std::size_t step = 1; step < layer.cells.size(); ++step) {

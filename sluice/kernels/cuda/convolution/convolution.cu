@@ -12,7 +12,7 @@ namespace {
 
 void finish(const CudaCall& call) {
   const bool has_bias = call.inputs.size() > 2;
-  const graph::Activation activation = call.attributes().activation;
+  const graph::Activation activation = call.as<graph::ConvolutionAttributes>().activation;
   if (!has_bias && activation == graph::Activation::kNone) return;
   const Operand& output = call.output(0);
   const Cells bias = has_bias ? cells(call.input(2)) : Cells();
@@ -52,8 +52,8 @@ void widen(cudaStream_t stream, const Cells& from, const Cells& to, std::int64_t
 ConvolutionShape shape_of(const OpRequest& request) {
   const auto& in = request.inputs;
   const graph::Shape& out = request.outputs[0];
-  ConvolutionShape shape{.window = request.op.attributes.window,
-                         .groups = request.op.attributes.groups,
+  ConvolutionShape shape{.window = request.op.as<graph::ConvolutionAttributes>().window,
+                         .groups = request.op.as<graph::ConvolutionAttributes>().groups,
                          .dtype = request.input_types[0],
                          .target = request.output_types[0]};
   const auto give = [&](ConvolutionWay way, const graph::Shape& fine, const graph::Shape& coarse,

@@ -38,12 +38,22 @@ enum class Method {
 
 struct KernelRequest {
   graph::OpKind kind = graph::OpKind::kInput;
-  graph::Attributes attributes;
+  graph::Attributes attributes = {};
+  graph::Slice slice = {};
   std::vector<OperandRequest> inputs;
   std::vector<OperandRequest> outputs;
   Bytes scratch = 0;  // what a kernel may take to be faster
   Method method = Method::kBest;
   bool operator==(const KernelRequest&) const = default;
+
+  template <typename Family>
+  const Family& as() const {
+    return graph::attributes_as<Family>(attributes);
+  }
+  template <typename Family>
+  Family& as() {
+    return graph::attributes_as<Family>(attributes);
+  }
 };
 
 class Kernel {

@@ -35,7 +35,7 @@ class SliceBatch : public Kernel {
     inputs = {whole.layout.value_or(plain_layout(whole.shape, whole.dtype))};
     outputs = {layout_like(inputs[0], slice)};
     implementation = "loop";
-    piece_ = piece_of(outputs[0], slice, request.attributes.out_begin);
+    piece_ = piece_of(outputs[0], slice, request.slice.begin);
   }
 
   Status run(std::span<void* const> operands, const StepContext& /*context*/) override {
@@ -56,9 +56,9 @@ class PlaceBatch : public Kernel {
     const Layout slice_layout = slice.layout.value_or(plain_layout(slice.shape, slice.dtype));
     outputs = {whole.layout.value_or(layout_like(slice_layout, whole.shape))};
     inputs = {layout_like(outputs[0], slice.shape)};
-    if (request.attributes.partial) inputs.push_back(outputs[0]);
+    if (request.slice.partial) inputs.push_back(outputs[0]);
     implementation = "loop";
-    piece_ = piece_of(inputs[0], slice.shape, request.attributes.out_begin);
+    piece_ = piece_of(inputs[0], slice.shape, request.slice.begin);
   }
 
   Status run(std::span<void* const> operands, const StepContext& /*context*/) override {

@@ -106,7 +106,7 @@ class BatchNorm : public ForwardKernel {
   explicit BatchNorm(const KernelRequest& request)
       : ForwardKernel(request),
         has_residual_(request.inputs.size() == 4),
-        running_statistics_(runs_.channels, count(), request.attributes.momentum) {
+        running_statistics_(runs_.channels, count(), request.as<graph::NormAttributes>().momentum) {
     use_layout_of_x(has_residual_);
     need_sums();
   }
@@ -170,13 +170,17 @@ class BatchNormStatistics : public ForwardKernel {
   }
 };
 
+double elements_of(const KernelRequest& request) {
+  return static_cast<double>(request.as<graph::NormAttributes>().channel_elements);
+}
+
 // A few numbers a channel: one thread.
 class BatchNormMerge : public Kernel {
  public:
   explicit BatchNormMerge(const KernelRequest& request)
       : parts_(request.inputs.size() - 1),
         channels_(request.inputs[0].shape[1]),
-        running_statistics_(channels_, static_cast<double>(request.attributes.size), request.attributes.momentum) {
+        running_statistics_(channels_, elements_of(request), request.as<graph::NormAttributes>().momentum) {
     implementation = "loop";
     inputs = plain_layouts(request.inputs);
     outputs = plain_layouts(request.outputs);

@@ -113,7 +113,7 @@ template <typename T>
 class BatchNormBackwardApply : public BackwardKernel {
  public:
   explicit BatchNormBackwardApply(const KernelRequest& request)
-      : BackwardKernel(request), elements_(static_cast<double>(request.attributes.size)) {
+      : BackwardKernel(request), elements_(static_cast<double>(request.as<graph::NormAttributes>().channel_elements)) {
     outputs[0] = inputs[0];
   }
 

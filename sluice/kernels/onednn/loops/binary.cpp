@@ -124,7 +124,7 @@ KernelPtr make_combination(const KernelRequest& request, Combine combine, std::s
 }
 
 KernelPtr make_binary(const KernelRequest& request, const dnnl::engine& /*engine*/) {
-  return make_combination(request, combine_of(request.attributes.binary), 1);
+  return make_combination(request, combine_of(request.as<graph::BinaryAttributes>().function), 1);
 }
 
 KernelPtr make_broadcast(const KernelRequest& request, const dnnl::engine& /*engine*/) {

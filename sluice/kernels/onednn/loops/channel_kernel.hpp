@@ -22,8 +22,8 @@ class ChannelKernel : public Kernel {
  protected:
   ChannelKernel(const KernelRequest& request, const Layout& data)
       : runs_(data, request.inputs[0].shape),
-        activation_(request.attributes.activation),
-        epsilon_(request.attributes.epsilon),
+        activation_(request.as<graph::NormAttributes>().activation),
+        epsilon_(request.as<graph::NormAttributes>().epsilon),
         by_block_(runs_.blocks % omp_get_max_threads() == 0 || runs_.blocks >= 4 * omp_get_max_threads()),
         stream_(runs_.blocked && static_cast<Bytes>(data.get_size()) >= kStreamedBytes) {
     implementation = "loop";

@@ -70,19 +70,21 @@ Status add_up(Ranks* ranks, double& sum) {
 }
 
 // Of gradients that are `scale` times as large as they should be.
-double factor_of(const graph::Attributes& attributes, double sum, double scale) {
+double factor_of(const graph::ClipAttributes& attributes, double sum, double scale) {
   const double norm = std::sqrt(sum) / scale;
-  const double clipped = attributes.alpha / (norm + attributes.epsilon);
-  return (attributes.scaled && attributes.alpha == 0 ? 1.0 : std::min(clipped, 1.0)) / scale;
+  const double clipped = attributes.norm / (norm + attributes.epsilon);
+  return (attributes.scaled && attributes.norm == 0 ? 1.0 : std::min(clipped, 1.0)) / scale;
 }
 
 KernelPtr make_clip_factor(const KernelRequest& request, const dnnl::engine& /*engine*/) {
-  const std::size_t inputs = request.inputs.size(), sums = inputs - (request.attributes.scaled ? 2 : 0);
+  const std::size_t inputs = request.inputs.size(),
+                    sums = inputs - (request.as<graph::ClipAttributes>().scaled ? 2 : 0);
   return std::make_unique<LoopKernel>(
-      request, [=, attributes = request.attributes](Operands operands, const StepContext& context) -> Status {
+      request,
+      [=, attributes = request.as<graph::ClipAttributes>()](Operands operands, const StepContext& context) -> Status {
         double sum = 0;
         for (std::size_t i = 0; i < sums; ++i) sum += *operand<const float>(operands, i);
-        if (attributes.size > 1) SLUICE_RETURN_IF_ERROR(add_up(context.ranks, sum));
+        if (attributes.ranks > 1) SLUICE_RETURN_IF_ERROR(add_up(context.ranks, sum));
         auto* const factor = operand<float>(operands, inputs);
         factor[0] =
             static_cast<float>(factor_of(attributes, sum, attributes.scaled ? *operand<float>(operands, sums) : 1));
@@ -96,19 +98,19 @@ KernelPtr make_clip_factor(const KernelRequest& request, const dnnl::engine& /*e
 // counts: updates since the scale has changed, updates left out.
 KernelPtr make_loss_scale(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   const std::size_t inputs = request.inputs.size();
-  return std::make_unique<LoopKernel>(
-      request, [inputs, attributes = request.attributes](Operands operands, const StepContext& /*context*/) {
-        const float factor = *operand<const float>(operands, 0), scale = *operand<const float>(operands, 1);
-        const auto* const counts = operand<const float>(operands, 2);
-        const float of_updates = inputs > 3 ? *operand<const float>(operands, 3) : scale;
-        const graph::LossScale next =
-            graph::next_loss_scale(attributes, {scale, counts[0], counts[1]}, of_updates, factor < 0);
-        *operand<float>(operands, inputs) = next.scale;
-        operand<float>(operands, inputs + 1)[0] = next.kept;
-        operand<float>(operands, inputs + 1)[1] = next.left_out;
-        if (inputs > 3) *operand<float>(operands, inputs + 2) = scale;
-        return Status{};
-      });
+  return std::make_unique<LoopKernel>(request, [inputs, attributes = request.as<graph::LossScaleAttributes>()](
+                                                   Operands operands, const StepContext& /*context*/) {
+    const float factor = *operand<const float>(operands, 0), scale = *operand<const float>(operands, 1);
+    const auto* const counts = operand<const float>(operands, 2);
+    const float of_updates = inputs > 3 ? *operand<const float>(operands, 3) : scale;
+    const graph::LossScale next =
+        graph::next_loss_scale(attributes, {scale, counts[0], counts[1]}, of_updates, factor < 0);
+    *operand<float>(operands, inputs) = next.scale;
+    operand<float>(operands, inputs + 1)[0] = next.kept;
+    operand<float>(operands, inputs + 1)[1] = next.left_out;
+    if (inputs > 3) *operand<float>(operands, inputs + 2) = scale;
+    return Status{};
+  });
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ void set_layouts(Kernel& kernel, const KernelRequest& request, bool blocked) {
 
 KernelPtr make_copies(const KernelRequest& request, std::vector<AxisCopy> copies, bool blocked, bool clears) {
   const std::size_t output = request.inputs.size();
-  const graph::Activation activation = request.attributes.activation;
+  const graph::Activation activation = graph::fused_activation(request.attributes);
   const bool streams = blocked && !clears && request.outputs[0].dtype == graph::DType::kF32 &&
                        graph::element_count(request.outputs[0].shape) * size_of(graph::DType::kF32) >= kStreamedBytes;
   auto kernel = std::make_unique<LoopKernel>(request,
@@ -51,14 +51,14 @@ KernelPtr make_copies(const KernelRequest& request, std::vector<AxisCopy> copies
   return kernel;
 }
 
-// Of the op's one input to its output: the part [out_begin, out_end) of x (a slice) or of y (padding), which the caller
+// Of the op's one input to its output: the part [begin, end) of x (a slice) or of y (padding), which the caller
 // says.
 AxisCopy::Range one_range(const KernelRequest& request) {
-  const graph::Attributes& attributes = request.attributes;
+  const auto& part = request.as<graph::PartAttributes>();
   return {.from = request.inputs[0].shape,
           .to = request.outputs[0].shape,
-          .axis = attributes.axis,
-          .extent = attributes.out_end - attributes.out_begin,
+          .axis = part.axis,
+          .extent = part.end - part.begin,
           .dtype = request.inputs[0].dtype,
           .blocked = any_blocked(request)};
 }
@@ -66,13 +66,14 @@ AxisCopy::Range one_range(const KernelRequest& request) {
 KernelPtr make_concat(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   const bool blocked = any_blocked(request);
   const graph::Shape& y = request.outputs[0].shape;
-  const auto axis = static_cast<std::size_t>(request.attributes.axis);
+  const std::int64_t along = request.as<graph::ConcatAttributes>().axis;
+  const auto axis = static_cast<std::size_t>(along);
   std::vector<AxisCopy> copies;
   std::int64_t begin = 0;
   for (const OperandRequest& x : request.inputs) {
     copies.emplace_back(AxisCopy::Range{.from = x.shape,
                                         .to = y,
-                                        .axis = request.attributes.axis,
+                                        .axis = along,
                                         .to_begin = begin,
                                         .extent = x.shape[axis],
                                         .dtype = x.dtype,
@@ -84,13 +85,13 @@ KernelPtr make_concat(const KernelRequest& request, const dnnl::engine& /*engine
 
 KernelPtr make_slice(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   AxisCopy::Range range = one_range(request);
-  range.from_begin = request.attributes.out_begin;
+  range.from_begin = request.as<graph::PartAttributes>().begin;
   return make_copies(request, {AxisCopy(range)}, range.blocked, false);
 }
 
 KernelPtr make_pad(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   AxisCopy::Range range = one_range(request);
-  range.to_begin = request.attributes.out_begin;
+  range.to_begin = request.as<graph::PartAttributes>().begin;
   return make_copies(request, {AxisCopy(range)}, range.blocked, true);
 }
 

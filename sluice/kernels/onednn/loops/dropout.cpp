@@ -51,8 +51,8 @@ SLUICE_VECTOR_CLONES void drop_block(const DropoutDraws& draws, const BFloat16* 
 KernelPtr make_dropout(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   const std::int64_t count = graph::element_count(request.inputs[0].shape);
   return std::make_unique<LoopKernel>(
-      request, [count, dtype = request.inputs[0].dtype, attributes = request.attributes](Operands operands,
-                                                                                         const StepContext& context) {
+      request, [count, dtype = request.inputs[0].dtype, attributes = request.as<graph::DropoutAttributes>()](
+                   Operands operands, const StepContext& context) {
         const DropoutDraws draws(context.seed, stream_of_dropout(attributes, context), context.step, attributes.rate);
         with_element(dtype, [&]<typename T>(T) {
           for_blocks(count, [&](std::int64_t begin, std::int64_t end) {

@@ -1,4 +1,4 @@
-// Embeddings: rows of w by token. A part of the vocabulary (out_begin, out_end) handles its own tokens and leaves the
+// Embeddings: rows of w by token. A part of the vocabulary (Slice) handles its own tokens and leaves the
 // others'. Backward, threads share the columns: each walks all tokens in order, so a row that several tokens name is
 // summed in token order.
 #include <string>
@@ -28,13 +28,13 @@ class TokenIds {
 };
 
 struct EmbeddingSpace {
-  EmbeddingSpace(const graph::Attributes& attributes, const graph::Shape& ids, const graph::Shape& w)
+  EmbeddingSpace(const graph::Slice& slice, const graph::Shape& ids, const graph::Shape& w)
       : tokens(graph::element_count(ids)),
         rows(w[0]),
         features(w[1]),
-        begin(attributes.out_begin),
-        whole(attributes.out_end == 0),
-        clear(!attributes.partial && !attributes.accumulate) {}
+        begin(slice.begin),
+        whole(slice.end == 0),
+        clear(!slice.partial && !slice.accumulate) {}
 
   bool holds(std::int32_t id) const { return begin <= id && id < begin + rows; }
 
@@ -103,7 +103,7 @@ void clear(float* values, std::int64_t count) {
 }
 
 KernelPtr make_embedding(const KernelRequest& request, const dnnl::engine& /*engine*/) {
-  const EmbeddingSpace space(request.attributes, request.inputs[0].shape, request.inputs[1].shape);
+  const EmbeddingSpace space(request.slice, request.inputs[0].shape, request.inputs[1].shape);
   const std::size_t output = request.inputs.size();
   const graph::DType of_ids = request.inputs[0].dtype, of_rows = request.outputs[0].dtype;
   return std::make_unique<LoopKernel>(request, [=](Operands operands, const StepContext& /*context*/) -> Status {
@@ -117,7 +117,7 @@ KernelPtr make_embedding(const KernelRequest& request, const dnnl::engine& /*eng
 }
 
 KernelPtr make_embedding_backward(const KernelRequest& request, const dnnl::engine& /*engine*/) {
-  const EmbeddingSpace space(request.attributes, request.inputs[0].shape, request.outputs[0].shape);
+  const EmbeddingSpace space(request.slice, request.inputs[0].shape, request.outputs[0].shape);
   const std::size_t output = request.inputs.size();
   const graph::DType of_ids = request.inputs[0].dtype, of_rows = request.inputs[1].dtype;
   return std::make_unique<LoopKernel>(request, [=](Operands operands, const StepContext& /*context*/) -> Status {

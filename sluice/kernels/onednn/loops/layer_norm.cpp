@@ -116,7 +116,7 @@ void backward(const NormSpace& space, Operands operands) {
 KernelPtr make_layer_norm(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   const NormSpace space(request.inputs[0].shape);
   return std::make_unique<LoopKernel>(
-      request, [space, epsilon = request.attributes.epsilon, dtype = request.inputs[0].dtype](
+      request, [space, epsilon = request.as<graph::NormAttributes>().epsilon, dtype = request.inputs[0].dtype](
                    Operands operands, const StepContext& /*context*/) {
         with_element(dtype, [&]<typename T>(T) { forward<T>(space, epsilon, operands); });
         return Status{};

@@ -23,13 +23,13 @@ void put(float value, BFloat16& to) { to = to_bf16(value); }
 
 class ResponseNorm {
  public:
-  ResponseNorm(const Layout& layout, const graph::Shape& shape, const graph::Attributes& attributes)
+  ResponseNorm(const Layout& layout, const graph::Shape& shape, const graph::ResponseNormAttributes& attributes)
       : runs_(layout, shape),
-        before_((attributes.size - 1) / 2),
-        after_(attributes.size / 2),
-        factor_(attributes.alpha / static_cast<float>(attributes.size)),
+        before_((attributes.channels - 1) / 2),
+        after_(attributes.channels / 2),
+        factor_(attributes.alpha / static_cast<float>(attributes.channels)),
         beta_(attributes.beta),
-        bias_(attributes.epsilon) {}
+        bias_(attributes.bias) {}
 
   // Scratch of all threads.
   Bytes workspace_bytes() const {
@@ -159,7 +159,7 @@ Layout image_layout(const OperandRequest& x) {
 template <typename Body>
 KernelPtr make_response_kernel(const KernelRequest& request, const Body& body) {
   const Layout layout = image_layout(request.inputs[0]);
-  const ResponseNorm norm(layout, request.inputs[0].shape, request.attributes);
+  const ResponseNorm norm(layout, request.inputs[0].shape, request.as<graph::ResponseNormAttributes>());
   const bool narrow = request.inputs[0].dtype == graph::DType::kBF16;
   auto kernel = std::make_unique<LoopKernel>(
       request, [norm, narrow, body](Operands operands, const StepContext& /*context*/) -> Status {

@@ -18,7 +18,7 @@ struct Rows {
   explicit Rows(const KernelRequest& request)
       : classes(request.inputs[0].shape.back()),
         count(graph::element_count(request.inputs[0].shape) / classes),
-        first(request.attributes.out_begin),
+        first(request.slice.begin),
         labels(graph::element_count(request.inputs[1].shape)) {}
   std::int64_t classes;
   std::int64_t count;
@@ -121,7 +121,7 @@ void logistic_backward(const float* logits, std::int64_t count, float target, fl
 KernelPtr make_softmax_cross_entropy(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   const Rows rows(request);
   auto kernel = std::make_unique<LoopKernel>(
-      request, [rows, accumulate = request.attributes.accumulate](Operands operands, const StepContext& /*context*/) {
+      request, [rows, accumulate = request.slice.accumulate](Operands operands, const StepContext& /*context*/) {
         return cross_entropy(operands, rows, accumulate);
       });
   kernel->workspace_bytes = rows.count * static_cast<Bytes>(sizeof(double));
@@ -140,27 +140,28 @@ KernelPtr make_softmax_cross_entropy_backward(const KernelRequest& request, cons
 
 KernelPtr make_sigmoid_cross_entropy(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   const std::int64_t count = graph::element_count(request.inputs[0].shape);
-  return std::make_unique<LoopKernel>(
-      request, [count, target = request.attributes.alpha](Operands operands, const StepContext& /*context*/) {
-        const auto* logits = operand<const float>(operands, 0);
-        double loss = 0;
-        for (std::int64_t i = 0; i < count; ++i) loss += logistic_loss(logits[i], target);
-        *operand<float>(operands, 1) = static_cast<float>(loss / static_cast<double>(count));
-        return Status{};
-      });
+  return std::make_unique<LoopKernel>(request, [count, target = request.as<graph::TargetAttributes>().target](
+                                                   Operands operands, const StepContext& /*context*/) {
+    const auto* logits = operand<const float>(operands, 0);
+    double loss = 0;
+    for (std::int64_t i = 0; i < count; ++i) loss += logistic_loss(logits[i], target);
+    *operand<float>(operands, 1) = static_cast<float>(loss / static_cast<double>(count));
+    return Status{};
+  });
 }
 
 KernelPtr make_sigmoid_cross_entropy_backward(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   const std::int64_t count = graph::element_count(request.inputs[0].shape);
   const std::size_t inputs = request.inputs.size();
-  return std::make_unique<LoopKernel>(request, [=, target = request.attributes.alpha, dtype = request.outputs[0].dtype](
-                                                   Operands operands, const StepContext& /*context*/) {
-    with_element(dtype, [&]<typename T>(T) {
-      logistic_backward(operand<const float>(operands, 0), count, target, scale_of_loss(operands, inputs, 1),
-                        operand<T>(operands, inputs));
-    });
-    return Status{};
-  });
+  return std::make_unique<LoopKernel>(
+      request, [=, target = request.as<graph::TargetAttributes>().target, dtype = request.outputs[0].dtype](
+                   Operands operands, const StepContext& /*context*/) {
+        with_element(dtype, [&]<typename T>(T) {
+          logistic_backward(operand<const float>(operands, 0), count, target, scale_of_loss(operands, inputs, 1),
+                            operand<T>(operands, inputs));
+        });
+        return Status{};
+      });
 }
 
 KernelPtr make_mean_loss(const KernelRequest& request, const dnnl::engine& /*engine*/) {

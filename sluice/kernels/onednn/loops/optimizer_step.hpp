@@ -43,8 +43,8 @@ struct AdamStep {
   float scale = 1;            // of gradients
 };
 
-SgdStep sgd_step(const graph::Attributes& attributes, const StepContext& context);
-AdamStep adam_step(const graph::Attributes& attributes, const StepContext& context);
+SgdStep sgd_step(const graph::UpdateAttributes& attributes, const StepContext& context);
+AdamStep adam_step(const graph::UpdateAttributes& attributes, const StepContext& context);
 
 // The first elements of a parameter and what belongs to it.
 template <typename Gradient, typename Half = BFloat16>  // float or Half; BFloat16 or Float16

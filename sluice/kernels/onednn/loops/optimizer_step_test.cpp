@@ -69,8 +69,8 @@ struct Parameter {
   std::vector<Half> half_room;
 };
 
-graph::Attributes adam(bool decoupled) {
-  graph::Attributes attributes;
+graph::UpdateAttributes adam(bool decoupled) {
+  graph::UpdateAttributes attributes;
   attributes.momentum = 0.9F;
   attributes.beta2 = 0.99F;
   attributes.epsilon = 1e-6F;
@@ -178,7 +178,7 @@ TEST(OptimizerStepRules, TakeWhatTheyDoToAllElementsFromTheStep) {
   EXPECT_NEAR(first.step_size, 5, 1e-5);  // 0.5 / (1 - 0.9)
   EXPECT_NEAR(first.root_correction, 10, 1e-4);
   EXPECT_FLOAT_EQ(first.keep, 1);
-  graph::Attributes delayed = adam(false);
+  graph::UpdateAttributes delayed = adam(false);
   delayed.delayed = true;
   EXPECT_FLOAT_EQ(adam_step(delayed, {.step = 1, .learning_rate = 0.5F}).step_size, first.step_size)
       << "the first update";

@@ -69,12 +69,12 @@ Status receive_parts(const PartedBytes& bytes, std::int64_t count, Ranks* ranks,
 
 KernelPtr make_reduce_scatter(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   const OperandRequest& whole = request.inputs[0];
-  const std::int64_t count = request.attributes.size;
+  const std::int64_t count = request.as<graph::RanksAttributes>().ranks;
   const PartedBytes bytes = parted(whole, count);
   auto kernel = std::make_unique<LoopKernel>(
       request,
-      [=, dtype = whole.dtype, factor = request.attributes.alpha](Operands operands,
-                                                                  const StepContext& context) -> Status {
+      [=, dtype = whole.dtype, factor = request.as<graph::RanksAttributes>().factor](
+          Operands operands, const StepContext& context) -> Status {
         void* const received = operand<void>(operands, 2);
         SLUICE_RETURN_IF_ERROR(receive_parts(bytes, count, context.ranks, operands[0], received));
         const std::int64_t own = own_bytes(bytes, context.ranks) / bytes.element;
@@ -92,7 +92,7 @@ KernelPtr make_reduce_scatter(const KernelRequest& request, const dnnl::engine& 
 }
 
 KernelPtr make_own_part(const KernelRequest& request, const dnnl::engine& /*engine*/) {
-  const PartedBytes bytes = parted(request.inputs[0], request.attributes.size);
+  const PartedBytes bytes = parted(request.inputs[0], request.as<graph::RanksAttributes>().ranks);
   return std::make_unique<LoopKernel>(request, [bytes](Operands operands, const StepContext& context) {
     const int rank = context.ranks == nullptr ? 0 : context.ranks->rank();
     const Bytes own = own_bytes(bytes, context.ranks);
@@ -105,7 +105,7 @@ KernelPtr make_own_part(const KernelRequest& request, const dnnl::engine& /*engi
 }
 
 KernelPtr make_all_gather(const KernelRequest& request, const dnnl::engine& /*engine*/) {
-  const std::int64_t count = request.attributes.size;
+  const std::int64_t count = request.as<graph::RanksAttributes>().ranks;
   const PartedBytes bytes = parted(request.outputs[0], count);
   return std::make_unique<LoopKernel>(request, [=](Operands operands, const StepContext& context) -> Status {
     auto* const whole = operand<std::byte>(operands, 1);

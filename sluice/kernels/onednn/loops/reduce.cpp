@@ -183,8 +183,8 @@ Reduction reduction_of(const KernelRequest& request, bool blocked) {
   const graph::Shape& y = request.outputs[0].shape;
   const graph::Shape x_stored = stored_shape(x, blocked, x.size());
   Reduction reduction(walk_over(x_stored, {x_stored, stored_shape(y, blocked, x.size())}));
-  reduction.maximum = request.attributes.reduce == graph::ReduceFunction::kMaximum;
-  if (request.attributes.reduce == graph::ReduceFunction::kMean)
+  reduction.maximum = request.as<graph::ReduceAttributes>().function == graph::ReduceFunction::kMaximum;
+  if (request.as<graph::ReduceAttributes>().function == graph::ReduceFunction::kMean)
     reduction.factor = static_cast<float>(graph::element_count(y)) / static_cast<float>(graph::element_count(x));
   return reduction;
 }

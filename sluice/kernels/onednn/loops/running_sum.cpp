@@ -13,11 +13,11 @@ using LineSums = std::array<double, kLinesTogether>;
 
 // x and y as [outer, extent, inner]: sums run along the middle.
 struct SumSpace {
-  SumSpace(const graph::Shape& shape, const graph::Attributes& attributes)
+  SumSpace(const graph::Shape& shape, const graph::RunningSumAttributes& attributes)
       : outer(graph::element_count({shape.begin(), shape.begin() + attributes.axis})),
         extent(shape[static_cast<std::size_t>(attributes.axis)]),
         inner(graph::element_count({shape.begin() + attributes.axis + 1, shape.end()})),
-        causal(attributes.causal) {}
+        causal(attributes.forwards) {}
 
   std::int64_t outer, extent, inner;
   bool causal;
@@ -45,7 +45,7 @@ void run(const SumSpace& space, const float* x, float* y) {
 }
 
 KernelPtr make_running_sum(const KernelRequest& request, const dnnl::engine& /*engine*/) {
-  const SumSpace space(request.inputs[0].shape, request.attributes);
+  const SumSpace space(request.inputs[0].shape, request.as<graph::RunningSumAttributes>());
   return std::make_unique<LoopKernel>(request, [space](Operands operands, const StepContext& /*context*/) {
     run(space, operand<const float>(operands, 0), operand<float>(operands, 1));
     return Status{};

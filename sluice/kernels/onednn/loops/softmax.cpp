@@ -31,11 +31,11 @@ SLUICE_VECTOR_CLONES void backward_row(const BFloat16* y, const BFloat16* dy, st
 
 // Rows of `columns`, of which row i of each matrix sees the first i + 1 when the mask is causal.
 struct SoftmaxSpace {
-  SoftmaxSpace(const graph::Shape& shape, const graph::Attributes& attributes)
+  SoftmaxSpace(const graph::Shape& shape, const graph::SoftmaxAttributes& attributes)
       : columns(shape.back()),
         rows(graph::element_count(shape) / columns),
         matrix_rows(shape.size() > 1 ? shape[shape.size() - 2] : 1),
-        scale(attributes.alpha),
+        scale(attributes.factor),
         causal(attributes.causal) {}
 
   std::int64_t seen(std::int64_t row) const { return causal ? std::min(columns, row % matrix_rows + 1) : columns; }
@@ -67,7 +67,7 @@ void backward(const SoftmaxSpace& space, const T* y, const T* dy, T* dx) {
 }
 
 KernelPtr make_softmax(const KernelRequest& request, const dnnl::engine& /*engine*/) {
-  const SoftmaxSpace space(request.inputs[0].shape, request.attributes);
+  const SoftmaxSpace space(request.inputs[0].shape, request.as<graph::SoftmaxAttributes>());
   return std::make_unique<LoopKernel>(
       request, [space, dtype = request.inputs[0].dtype](Operands operands, const StepContext& /*context*/) {
         with_element(dtype, [&]<typename T>(T) { forward(space, operand<T>(operands, 0), operand<T>(operands, 1)); });
@@ -76,7 +76,7 @@ KernelPtr make_softmax(const KernelRequest& request, const dnnl::engine& /*engin
 }
 
 KernelPtr make_softmax_backward(const KernelRequest& request, const dnnl::engine& /*engine*/) {
-  const SoftmaxSpace space(request.inputs[0].shape, request.attributes);
+  const SoftmaxSpace space(request.inputs[0].shape, request.as<graph::SoftmaxAttributes>());
   return std::make_unique<LoopKernel>(
       request, [space, dtype = request.inputs[0].dtype](Operands operands, const StepContext& /*context*/) {
         with_element(dtype, [&]<typename T>(T) {

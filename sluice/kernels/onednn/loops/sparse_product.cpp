@@ -74,11 +74,12 @@ void multiply(const SparseSpace& space, const T* x, T* y) {
 }
 
 KernelPtr make_sparse_product(const KernelRequest& request, const dnnl::engine& /*engine*/) {
-  SparseSpace space{request.attributes.matrix};
+  const auto& [axis, matrix] = request.as<graph::SparseAttributes>();
+  SparseSpace space{matrix};
   const graph::Shape& x = request.inputs[0].shape;
   for (std::size_t d = 0; d < x.size(); ++d) {
-    if (static_cast<std::int64_t>(d) < request.attributes.axis) space.outer *= x[d];
-    if (static_cast<std::int64_t>(d) > request.attributes.axis) space.inner *= x[d];
+    if (static_cast<std::int64_t>(d) < axis) space.outer *= x[d];
+    if (static_cast<std::int64_t>(d) > axis) space.inner *= x[d];
   }
   return std::make_unique<LoopKernel>(
       request, [space, dtype = request.inputs[0].dtype](Operands operands, const StepContext& /*context*/) {

@@ -44,14 +44,14 @@ SLUICE_VECTOR_CLONES void backward_block(LoopFunction f, const BFloat16* saved, 
   derive(f, saved, dy, count, dx);
 }
 
-LoopFunction loop_function(const graph::Attributes& attributes) {
-  return {attributes.unary, attributes.alpha, attributes.beta};
+LoopFunction loop_function(const graph::UnaryAttributes& attributes) {
+  return {attributes.function, attributes.alpha, attributes.beta};
 }
 
 }  // namespace
 
 KernelPtr make_unary_loop(const KernelRequest& request, const Layout& data) {
-  const LoopFunction function = loop_function(request.attributes);
+  const LoopFunction function = loop_function(request.as<graph::UnaryAttributes>());
   auto kernel = std::make_unique<LoopKernel>(request, [function, count = stored_elements(data),
                                                        dtype = request.inputs[0].dtype](
                                                           Operands operands, const StepContext& /*context*/) {
@@ -67,7 +67,7 @@ KernelPtr make_unary_loop(const KernelRequest& request, const Layout& data) {
 }
 
 KernelPtr make_unary_backward_loop(const KernelRequest& request, const Layout& data) {
-  const LoopFunction function = loop_function(request.attributes);
+  const LoopFunction function = loop_function(request.as<graph::UnaryAttributes>());
   auto kernel =
       std::make_unique<LoopKernel>(request, [function, count = stored_elements(data), dtype = request.inputs[0].dtype](
                                                 Operands operands, const StepContext& /*context*/) {

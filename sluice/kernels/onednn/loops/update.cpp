@@ -56,18 +56,18 @@ KernelPtr make_accumulate(const KernelRequest& request, const dnnl::engine& /*en
   const OperandRequest& gradient = request.inputs[0];
   const Layout layout = request.outputs[0].layout.value_or(plain_layout(gradient.shape));
   const bool adds = request.inputs.size() > 1;
-  auto kernel = std::make_unique<LoopKernel>(
-      request, [=, count = stored_elements(layout), dtype = gradient.dtype, factor = request.attributes.alpha](
-                   Operands operands, const StepContext& /*context*/) {
-        const float* sum = adds ? operand<const float>(operands, 1) : nullptr;
-        float* new_sum = operand<float>(operands, adds ? 2 : 1);
-        with_any_element(dtype, [&]<typename T>(T) {
-          for_blocks(count, [&](std::int64_t begin, std::int64_t end) {
-            add_block(factor, operand<const T>(operands, 0), sum, begin, end, new_sum);
-          });
-        });
-        return Status{};
+  auto kernel = std::make_unique<LoopKernel>(request, [=, count = stored_elements(layout), dtype = gradient.dtype,
+                                                       factor = request.as<graph::FactorAttributes>().factor](
+                                                          Operands operands, const StepContext& /*context*/) {
+    const float* sum = adds ? operand<const float>(operands, 1) : nullptr;
+    float* new_sum = operand<float>(operands, adds ? 2 : 1);
+    with_any_element(dtype, [&]<typename T>(T) {
+      for_blocks(count, [&](std::int64_t begin, std::int64_t end) {
+        add_block(factor, operand<const T>(operands, 0), sum, begin, end, new_sum);
       });
+    });
+    return Status{};
+  });
   kernel->inputs.assign(request.inputs.size(), layout);
   kernel->inputs[0] = with_type(layout, gradient.dtype);
   kernel->outputs[0] = layout;

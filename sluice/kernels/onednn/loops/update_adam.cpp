@@ -24,7 +24,7 @@ SLUICE_INLINE inline void update_vector(const AdamStep& step, const UpdateOperan
   store(w, operands.new_w + at);
 }
 
-AdamStep adam_step(const graph::Attributes& attributes, const StepContext& context) {
+AdamStep adam_step(const graph::UpdateAttributes& attributes, const StepContext& context) {
   const auto t = static_cast<double>(context.step + (attributes.delayed ? 0 : 1));  // this update is the t-th
   const double rate = learning_rate_of(attributes, context);
   const double beta1 = attributes.momentum, beta2 = attributes.beta2, decay = attributes.weight_decay;

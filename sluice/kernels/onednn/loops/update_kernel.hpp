@@ -24,11 +24,11 @@ struct UpdateForm {
 
 inline UpdateForm form_of(const KernelRequest& request) {
   const std::size_t moments = graph::moments_of(request.kind), inputs = request.inputs.size();
-  const bool delayed = request.attributes.delayed, half = request.outputs.size() > 1 + moments;
+  const auto& attributes = request.as<graph::UpdateAttributes>();
+  const bool delayed = attributes.delayed, half = request.outputs.size() > 1 + moments;
   const graph::DType gradient = request.inputs[1].dtype;
   const graph::DType half_type = half ? request.outputs.back().dtype : gradient;
-  return {moments, inputs,   inputs > 2 + moments + (delayed ? 1 : 0), request.attributes.scaled, delayed,
-          half,    half_type};
+  return {moments, inputs, inputs > 2 + moments + (delayed ? 1 : 0), attributes.scaled, delayed, half, half_type};
 }
 
 // Everything stays as it is, wherever it lies.
@@ -92,8 +92,8 @@ KernelPtr make_update(const KernelRequest& request, StepOf step_of) {
   const UpdateForm form = form_of(request);
   auto kernel = std::make_unique<LoopKernel>(
       request,
-      [=, count = stored_elements(layout), attributes = request.attributes](Operands operands,
-                                                                            const StepContext& context) -> Status {
+      [=, count = stored_elements(layout), attributes = request.as<graph::UpdateAttributes>()](
+          Operands operands, const StepContext& context) -> Status {
         const ScaledStep scaled = scaled_step(operands, form, context);
         auto step = step_of(attributes, scaled.context);
         step.scale = scaled.factor;

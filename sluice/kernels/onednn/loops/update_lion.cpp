@@ -23,7 +23,7 @@ SLUICE_INLINE inline void update_vector(const LionStep& step, const UpdateOperan
   store(w, operands.new_w + at);
 }
 
-LionStep lion_step(const graph::Attributes& attributes, const StepContext& context) {
+LionStep lion_step(const graph::UpdateAttributes& attributes, const StepContext& context) {
   const double rate = learning_rate_of(attributes, context);
   const double beta1 = attributes.momentum, beta2 = attributes.beta2;
   return {.beta1 = static_cast<float>(beta1),

@@ -16,7 +16,7 @@ struct LionStep {
   float scale = 1;  // of gradients
 };
 
-LionStep lion_step(const graph::Attributes& attributes, const StepContext& context);
+LionStep lion_step(const graph::UpdateAttributes& attributes, const StepContext& context);
 
 template <typename Gradient, typename Half>
 void update_elements(const LionStep& step, const UpdateOperands<Gradient, Half>& operands, std::int64_t begin,

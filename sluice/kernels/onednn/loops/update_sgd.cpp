@@ -19,7 +19,7 @@ SLUICE_INLINE inline void update_vector(const SgdStep& step, const UpdateOperand
   store(w, operands.new_w + at);
 }
 
-SgdStep sgd_step(const graph::Attributes& attributes, const StepContext& context) {
+SgdStep sgd_step(const graph::UpdateAttributes& attributes, const StepContext& context) {
   return {.rate = static_cast<float>(learning_rate_of(attributes, context)),
           .momentum = static_cast<float>(attributes.momentum),
           .weight_decay = static_cast<float>(attributes.weight_decay),
