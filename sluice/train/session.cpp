@@ -11,9 +11,8 @@
 #include "sluice/kernels/backends/backends.hpp"
 #include "sluice/memory/process_memory.hpp"
 #include "sluice/plan/plan_graph.hpp"
-#include "sluice/policies/policy_settings.hpp"
 #include "sluice/sim/dtr_simulator.hpp"
-#include "sluice/train/policy_run.hpp"
+#include "sluice/sim/policy_simulator.hpp"
 
 namespace sluice::train {
 
@@ -44,10 +43,10 @@ class OwnBatches : public kernels::InputSource {
 }  // namespace
 
 Result<std::unique_ptr<Session>> Session::create(Workload& workload, const memory::Machine& machine,
-                                                 const plan::Plan& plan, const SessionOptions& options,
+                                                 const policies::Run& run, const SessionOptions& options,
                                                  const ParkedTensors* earlier) {
   const graph::Graph& graph = workload.graph();
-  std::unique_ptr<Session> session(new Session(workload, machine, plan, options));
+  std::unique_ptr<Session> session(new Session(workload, machine, run, options));
   session->input_ = options.input;
   if (options.input == nullptr) {
     SLUICE_ASSIGN(session->data_, data::open_data_source(options.data, data::input_tensors(graph), options.seed));
@@ -74,34 +73,35 @@ Result<std::unique_ptr<Session>> Session::create(Workload& workload, const memor
 }
 
 Status Session::start_executor() {
-  SLUICE_ASSIGN(program_, program::lower_plan(workload_.graph(), machine_, plan_));
-  const plan::PlanGraph step(workload_.graph(), plan_);
+  SLUICE_ASSIGN(program_, program::lower_plan(workload_.graph(), machine_, plan()));
+  const plan::PlanGraph step(workload_.graph(), plan());
   rescheduled_ = step.rescheduled() == nullptr ? nullptr : workload_.compiled->rescheduled(*step.rescheduled());
   under_policy_ = nullptr;
   under_dtr_ = nullptr;
   kernels::forget_unused_kernels();
   memory::return_free_memory();  // planning and lowering took more than steps do: before the arena is there too
-  if (plan_.policy) {
-    SLUICE_RETURN_IF_ERROR(start_policy());
-  } else {
-    SLUICE_ASSIGN(executor_, exec::Executor::create(compiled(), machine_, program_, plan_.budgets, options_.engines));
-  }
+  SLUICE_RETURN_IF_ERROR(std::visit([this](const auto& run) { return start_under(run); }, run_));
   parameters_ = std::make_unique<ParameterAccess>(compiled(), *executor_, options_.ranks);
   return {};
 }
 
-Status Session::start_policy() {
-  if (policies::is_dtr(*plan_.policy)) {
-    if (!plan_.policy->settings.empty()) return bad_input("/policy/settings: dtr has none");
-    SLUICE_ASSIGN(std::unique_ptr<exec::DtrExecutor> executor,
-                  exec::DtrExecutor::create(compiled(), machine_, plan_.policy->fast_bytes));
-    under_dtr_ = executor.get();
-    executor_ = std::move(executor);
-    return {};
-  }
+Status Session::start_under(const plan::Plan& plan) {
+  SLUICE_ASSIGN(executor_, exec::Executor::create(compiled(), machine_, program_, plan.budgets, options_.engines));
+  return {};
+}
+
+Status Session::start_under(const policies::PagesRun& run) {
   SLUICE_ASSIGN(std::unique_ptr<exec::PolicyExecutor> executor,
-                exec::PolicyExecutor::create(compiled(), machine_, program_, plan_.budgets, *plan_.policy));
+                exec::PolicyExecutor::create(compiled(), machine_, program_, run.plan.budgets, run.policy));
   under_policy_ = executor.get();
+  executor_ = std::move(executor);
+  return {};
+}
+
+Status Session::start_under(const policies::DtrRun& run) {
+  SLUICE_ASSIGN(std::unique_ptr<exec::DtrExecutor> executor,
+                exec::DtrExecutor::create(compiled(), machine_, run.policy.fast_bytes));
+  under_dtr_ = executor.get();
   executor_ = std::move(executor);
   return {};
 }
@@ -209,8 +209,8 @@ Status Session::restart(const ParkedTensors& parked) {
 Result<ValidationResult> Session::validate(std::int64_t batches) {
   SLUICE_CHECK(evaluator_ != nullptr && executor_ != nullptr, "the session was made for validation and is not over");
   SLUICE_ASSIGN(const ParkedTensors parked, park());
-  plan::Plan training = plan_;
-  if (under_policy_ == nullptr) training.budgets.at(memory::kFastTier) = usable_fast_bytes(plan_);  // else fast-only's
+  plan::Plan training = plan();
+  if (under_dtr_ != nullptr) training.budgets.at(memory::kFastTier) = policies::usable_fast_bytes(run_);
   SLUICE_ASSIGN(const ValidationResult result, evaluator_->run(machine_, training, parked, batches));
   SLUICE_RETURN_IF_ERROR(restart(parked));
   return result;
@@ -220,10 +220,10 @@ Status Session::change_plan(const plan::Plan& plan) {
   SLUICE_CHECK(executor_ != nullptr, "the session is not over");
   SLUICE_RETURN_IF_ERROR(program::check_plan(workload_.graph(), machine_, plan));
   SLUICE_ASSIGN(const ParkedTensors parked, park());
-  plan::Plan before = std::exchange(plan_, plan);
+  policies::Run before = std::exchange(run_, plan);
   const Status started = restart(parked);
   if (started.ok()) return {};
-  plan_ = std::move(before);
+  run_ = std::move(before);
   const Status again = restart(parked);
   if (again.ok()) return started;
   return Error{again.error().code, fmt::format("{}; and the plan before cannot be started again: {}",
@@ -240,7 +240,7 @@ sim::Locality Session::locality(const program::StepTimes& last) const {
 std::optional<sim::TimeBreakdown> Session::breakdown(const program::StepTimes& step) const {
   if (under_dtr_ != nullptr) return sim::break_down(under_dtr_->last_step(), step.step_seconds);
   if (under_policy_ != nullptr) return std::nullopt;
-  return sim::break_down(program_, sim::ops_run_again(plan_), step);
+  return sim::break_down(program_, sim::ops_run_again(plan()), step);
 }
 
 Result<std::string> Session::hash_parameters() { return parameter_hash(*parameters_); }
