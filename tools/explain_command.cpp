@@ -26,10 +26,11 @@ struct ExplainArguments {
 Result<int> run_explain(const ExplainArguments& arguments) {
   SLUICE_ASSIGN(const PlannedModel model, read_planned_model(arguments.plan, arguments.workload, arguments.machine));
   const graph::Graph& graph = model.workload.graph();
-  SLUICE_RETURN_IF_ERROR(program::lower_plan(graph, model.machine, model.plan));  // only what may be run is explained
+  const plan::Plan& plan = policies::plan_of(model.run);
+  SLUICE_RETURN_IF_ERROR(program::lower_plan(graph, model.machine, plan));  // only what may be run is explained
   SLUICE_ASSIGN(const std::vector<report::Explanation> found,
-                report::explain(graph, model.machine, model.plan, arguments.name));
-  if (const std::string choices = plan::describe_choices(model.plan); !choices.empty()) fmt::print("{}\n", choices);
+                report::explain(graph, model.machine, plan, arguments.name));
+  if (const std::string choices = plan::describe_choices(plan); !choices.empty()) fmt::print("{}\n", choices);
   nlohmann::json list = nlohmann::json::array();
   for (const report::Explanation& each : found) {
     fmt::print("{}", report::explanation_text(each));
@@ -38,7 +39,7 @@ Result<int> run_explain(const ExplainArguments& arguments) {
   if (!arguments.json.empty()) {
     SLUICE_RETURN_IF_ERROR(report::write_document(
         arguments.json, "explain",
-        {{"run", report::run_record(model.machine)}, {"planner", model.plan.planner}, {"found", list}}));
+        {{"run", report::run_record(model.machine)}, {"planner", plan.planner}, {"found", list}}));
   }
   return kExitOk;
 }

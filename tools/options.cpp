@@ -11,7 +11,6 @@
 #include "sluice/base/closest_name.hpp"
 #include "sluice/gpu/gpu_memory.hpp"
 #include "sluice/planners/registry/registry.hpp"
-#include "sluice/policies/dtr/dtr.hpp"
 #include "sluice/policies/policy_settings.hpp"
 #include "sluice/report/json_document.hpp"
 #include "tools/terminal/output_settings.hpp"
@@ -22,10 +21,10 @@ namespace {
 // Policies have no plan, but can be named where a step is run or predicted.
 std::string policy_help() {
   std::string text = "\nor, as accesses happen and without a plan (slow memory emulated):";
+  std::string without_pages = "\nor, during the step and without slow memory:";
   for (const policies::PolicyEntry& entry : policies::policies())
-    text += fmt::format("\n{:>16}  {}", entry.name, entry.summary);
-  return text + fmt::format("\nor, during the step and without slow memory:\n{:>16}  {}", policies::kDtrName,
-                            policies::kDtrSummary);
+    (entry.pages ? text : without_pages) += fmt::format("\n{:>16}  {}", entry.name, entry.summary);
+  return text + without_pages;
 }
 
 std::string addition_help() {

@@ -109,7 +109,7 @@ Status add_first_figures(Prepared& prepared, const MachineArguments& arguments);
 
 // What a plan from a file is about. The plan is not verified.
 struct PlannedModel : ModelOnMachine {
-  plan::Plan plan;
+  policies::Run run;
 };
 Result<PlannedModel> read_planned_model(const std::string& plan, const WorkloadArguments& workload,
                                         const MachineArguments& machine);

@@ -15,7 +15,6 @@
 #include "sluice/report/step/tier_contents.hpp"
 #include "sluice/report/text_table.hpp"
 #include "sluice/train/planning.hpp"
-#include "sluice/train/policy_run.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -30,7 +29,6 @@ std::string describe_gap(Seconds predicted, Seconds bound, std::string_view best
 }
 
 void add_bounds(const plan::Plan& plan, std::vector<std::pair<std::string, std::string>>& fields) {
-  if (plan.policy) return;
   const Seconds predicted = plan.predicted_step_seconds;
   if (plan.lower_bound_seconds > 0) {
     fields.emplace_back("lower bound", describe_gap(predicted, plan.lower_bound_seconds,

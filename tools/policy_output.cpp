@@ -4,17 +4,17 @@
 
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
-#include "sluice/train/policy_run.hpp"
 
 namespace sluice::cli {
 
-std::string describe_policy_run(const memory::Machine& machine, const plan::Plan& plan) {
-  const auto room = static_cast<double>(train::usable_fast_bytes(plan));
+std::string describe_policy_run(const memory::Machine& machine, const policies::Run& run) {
+  const plan::Plan& plan = policies::plan_of(run);
+  const auto room = static_cast<double>(policies::usable_fast_bytes(run));
   const auto whole = static_cast<double>(plan.budgets.at(memory::kFastTier));
   return fmt::format("policy {}, decides during the step{}\n{}", plan.planner,
                      report::is_emulated(machine) ? ", " + report::emulation_note(machine) : "",
                      report::format_fields({{"fast memory", fmt::format("{} ({:.1f} % of everything)",
-                                                                        format_bytes(train::usable_fast_bytes(plan)),
+                                                                        format_bytes(policies::usable_fast_bytes(run)),
                                                                         100 * room / whole)},
                                             {"predicted step", format_seconds(plan.predicted_step_seconds)}}));
 }
@@ -48,12 +48,12 @@ nlohmann::json policy_timeline_json(const sim::PolicyTimeline& timeline) {
           {"figures", figures}};
 }
 
-std::string describe_dtr_step(const policies::DtrStep& step, const plan::Plan& plan) {
+std::string describe_dtr_step(const policies::DtrStep& step, const policies::Run& run) {
   return report::format_fields(
       {{"made again", fmt::format("{} ops, {}", step.runs_again, format_seconds(step.recomputation))},
        {"evicted", fmt::format("{} times to make room, {}", step.evictions, format_bytes(step.evicted_bytes))},
-       {"at once",
-        fmt::format("{} at most of {}", format_bytes(step.most_bytes), format_bytes(train::usable_fast_bytes(plan)))}});
+       {"at once", fmt::format("{} at most of {}", format_bytes(step.most_bytes),
+                               format_bytes(policies::usable_fast_bytes(run)))}});
 }
 
 nlohmann::json dtr_step_json(const policies::DtrStep& step) {

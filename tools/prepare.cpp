@@ -10,6 +10,7 @@
 #include "sluice/plan/plan_file.hpp"
 #include "sluice/planners/registry/registry.hpp"
 #include "sluice/planners/schedule/everything_fast.hpp"
+#include "sluice/policies/run_file.hpp"
 #include "sluice/probe/probe.hpp"
 #include "sluice/profile/access_profile_file.hpp"
 #include "sluice/profile/network_times.hpp"
@@ -28,9 +29,9 @@ Result<train::Workload> build_with_progress(const train::WorkloadOptions& option
   return train::build_workload(options);
 }
 
-Result<plan::Plan> read_with_progress(const std::string& path) {
+Result<policies::Run> read_with_progress(const std::string& path) {
   const train::WaitingLine waiting(fmt::format("reading {}", path));
-  return plan::read_plan(path);
+  return policies::read_run(path);
 }
 
 Result<std::vector<graph::OpChoice>> asked_choices(const graph::Graph& graph, const memory::Machine& on,
@@ -175,7 +176,7 @@ Status add_first_figures(Prepared& prepared, const MachineArguments& arguments) 
 
 Result<PlannedModel> read_planned_model(const std::string& plan, const WorkloadArguments& workload,
                                         const MachineArguments& machine) {
-  SLUICE_ASSIGN(plan::Plan read, read_with_progress(plan));
+  SLUICE_ASSIGN(policies::Run read, read_with_progress(plan));
   SLUICE_ASSIGN(ModelOnMachine model, build_model(workload, machine));
   return PlannedModel{std::move(model), std::move(read)};
 }

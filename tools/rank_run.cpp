@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sluice/base/hash.hpp"
-#include "sluice/plan/plan_file.hpp"
+#include "sluice/policies/run_file.hpp"
 #include "sluice/profile/network_times.hpp"
 
 namespace sluice::cli {
@@ -80,13 +80,13 @@ Status check_same_step(kernels::Ranks& ranks, std::int64_t first_step) {
                            ranks.rank(), first_step, first)};
 }
 
-Status share_plan(kernels::Ranks& ranks, const graph::Graph& graph, plan::Plan& plan) {
-  std::string text = ranks.rank() == 0 ? plan::plan_to_json(graph, plan).dump() : "";
+Status share_run(kernels::Ranks& ranks, const graph::Graph& graph, policies::Run& run) {
+  std::string text = ranks.rank() == 0 ? policies::run_to_json(graph, run).dump() : "";
   std::uint64_t length = text.size();
   SLUICE_RETURN_IF_ERROR(ranks.share(std::as_writable_bytes(std::span(&length, 1))));
   text.resize(length);
   SLUICE_RETURN_IF_ERROR(ranks.share(std::as_writable_bytes(std::span(text))));
-  SLUICE_ASSIGN(plan, plan::plan_from_json(nlohmann::json::parse(text)));
+  SLUICE_ASSIGN(run, policies::run_from_json(nlohmann::json::parse(text)));
   return {};
 }
 

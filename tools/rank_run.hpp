@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "sluice/kernels/ranks.hpp"
-#include "sluice/plan/plan.hpp"
+#include "sluice/policies/run.hpp"
 #include "tools/options.hpp"
 #include "tools/train_arguments.hpp"
 
@@ -18,8 +18,8 @@ Status settle_ranks(kernels::Ranks* ranks, TrainArguments& arguments);
 Status check_same_work(kernels::Ranks& ranks, const TrainArguments& arguments, const train::Workload& workload);
 Status check_same_step(kernels::Ranks& ranks, std::int64_t first_step);
 
-// The first rank's plan becomes everybody's.
-Status share_plan(kernels::Ranks& ranks, const graph::Graph& graph, plan::Plan& plan);
+// What the first rank's steps obey becomes everybody's.
+Status share_run(kernels::Ranks& ranks, const graph::Graph& graph, policies::Run& run);
 
 // Whether any rank says so; `ranks` may be nullptr.
 Result<bool> any_rank(kernels::Ranks* ranks, bool says);

@@ -6,9 +6,9 @@
 
 #include "sluice/experiment/step_prediction.hpp"
 #include "sluice/plan/op_choices.hpp"
-#include "sluice/plan/plan_file.hpp"
 #include "sluice/planners/bound/any_order_bound.hpp"
 #include "sluice/planners/planner.hpp"
+#include "sluice/policies/run_file.hpp"
 #include "sluice/report/breakdown_text.hpp"
 #include "sluice/report/chrome_trace.hpp"
 #include "sluice/report/json_document.hpp"
@@ -49,21 +49,21 @@ Status check(const SimulateArguments& arguments) {
   return arguments.budget.check();
 }
 
-Result<plan::Plan> obtain_plan(const SimulateArguments& arguments, const Prepared& prepared,
-                               const train::FastBudget& fast) {
+Result<policies::Run> obtain_run(const SimulateArguments& arguments, const Prepared& prepared,
+                                 const train::FastBudget& fast) {
   if (arguments.plan.empty()) {
     const AttendedPlanning attended(arguments.planner);
-    Result<plan::Plan> plan =
-        train::plan_workload(prepared.workload, prepared.machine, prepared.profile, arguments.planner.name, fast,
-                             prepared.access_counts(), attended.watch());
-    if (!plan.ok()) {
+    Result<policies::Run> run =
+        train::plan_run(prepared.workload, prepared.machine, prepared.profile, arguments.planner.name, fast,
+                        prepared.access_counts(), attended.watch());
+    if (!run.ok()) {
       return advised(prepared.workload, prepared.machine, prepared.profile, arguments.planner.name, fast,
-                     prepared.access_counts(), plan.error());
+                     prepared.access_counts(), run.error());
     }
     SLUICE_RETURN_IF_ERROR(attended.program_written());
-    return plan;
+    return run;
   }
-  return plan::read_plan(arguments.plan);
+  return policies::read_run(arguments.plan);
 }
 
 std::string describe_timeline(const memory::Machine& machine, const program::StepTimes& timeline,
@@ -86,20 +86,21 @@ Result<int> run_simulate(const SimulateArguments& arguments) {
                 prepare(arguments.workload, arguments.machine, experiment::Probe::kUseCache, arguments.profile));
   SLUICE_ASSIGN(const train::FastBudget fast,
                 budget_for(prepared, arguments.budget, arguments.machine, {arguments.planner.name}));
-  SLUICE_ASSIGN(const plan::Plan plan, obtain_plan(arguments, prepared, fast));
+  SLUICE_ASSIGN(const policies::Run run, obtain_run(arguments, prepared, fast));
+  const plan::Plan& plan = policies::plan_of(run);
   if (plan::count_choices(plan).other_kernels > 0 && prepared.profile.choices.empty()) {
     SLUICE_RETURN_IF_ERROR(measure_choices(prepared, arguments.machine));
   }
   const graph::Graph& graph = prepared.workload.graph();
   SLUICE_ASSIGN(const program::Program program, program::lower_plan(graph, prepared.machine, plan));
   SLUICE_ASSIGN(const experiment::StepPrediction prediction,
-                experiment::predict_step(graph, prepared.machine, prepared.profile, plan, program));
+                experiment::predict_step(graph, prepared.machine, prepared.profile, run, program));
   const auto& [timeline, locality, parts, policy, dtr] = prediction;
   fmt::print("{}\npredicted for {}{}\n{}", report::describe_graph(graph), plan.planner,
              report::is_emulated(prepared.machine) ? ", " + report::emulation_note(prepared.machine) : "",
              describe_timeline(prepared.machine, timeline, locality.step));
   if (policy) fmt::print("{}", describe_policy_timeline(*policy));
-  if (dtr) fmt::print("{}", describe_dtr_step(*dtr, plan));
+  if (dtr) fmt::print("{}", describe_dtr_step(*dtr, run));
   if (parts) fmt::print("\n{}", report::breakdown_table({{plan.planner + ", simulated", *parts}}));
   if (const auto bound = planners::any_order_bound_by_prices(graph, prepared.profile, prepared.machine, plan);
       bound.ok()) {
@@ -110,7 +111,7 @@ Result<int> run_simulate(const SimulateArguments& arguments) {
   }
   if (!arguments.json.empty()) {
     nlohmann::json document = report::plan_summary_json(
-        graph, prepared.machine, plan,
+        graph, prepared.machine, run,
         train::predicted_baseline_seconds(prepared.workload, prepared.machine, prepared.profile));
     document.update(report::prediction_json(prediction));
     if (policy) document["policy"] = policy_timeline_json(*policy);
@@ -120,7 +121,7 @@ Result<int> run_simulate(const SimulateArguments& arguments) {
   if (!arguments.trace.empty()) {
     const std::vector<report::TracedStep> steps{{0, timeline}};
     SLUICE_RETURN_IF_ERROR(
-        report::write_json_file(arguments.trace, report::chrome_trace(graph, prepared.machine, plan, program, steps)));
+        report::write_json_file(arguments.trace, report::chrome_trace(graph, prepared.machine, run, program, steps)));
   }
   return kExitOk;
 }

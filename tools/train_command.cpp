@@ -6,7 +6,7 @@
 
 #include "sluice/exec/ranks/mpi_ranks.hpp"
 #include "sluice/memory/process_memory.hpp"
-#include "sluice/plan/plan_file.hpp"
+#include "sluice/policies/run_file.hpp"
 #include "sluice/profile/network_times.hpp"
 #include "sluice/report/bound_note.hpp"
 #include "sluice/report/chrome_trace.hpp"
@@ -50,7 +50,7 @@ Status run_watched(const TrainArguments& arguments, const train::TrainingOptions
                           : log.print(report::describe_outcome(replan));
            }});
   SLUICE_ASSIGN(summary.outcome, run_logged(training, options, log));
-  run.plan = session.plan();
+  run.steps = session.plan();
   run.replans = training.replans();
   if (run.estimated) {
     run.baseline =
@@ -62,7 +62,7 @@ Status run_watched(const TrainArguments& arguments, const train::TrainingOptions
 // Runs the steps; with trials where there is something to try.
 Status run_steps(const TrainArguments& arguments, const train::TrainingOptions& options, train::Session& session,
                  Run& run, StepLog& log, TrainSummary& summary) {
-  const bool planned_here = arguments.plan.empty() && !run.plan.policy;
+  const bool planned_here = arguments.plan.empty() && policies::is_planned(run.steps);
   if (!run.start.search && planned_here && !arguments.no_replan) {
     return run_watched(arguments, options, session, run, log, summary);
   }
@@ -79,7 +79,7 @@ Status run_steps(const TrainArguments& arguments, const train::TrainingOptions& 
                                  }});
   trying = &trials;
   SLUICE_ASSIGN(summary.outcome, run_logged(trials, options, log));
-  run.plan = trials.kept_plan();
+  run.steps = trials.kept_plan();
   run.trials = trials.record();
   return {};
 }
@@ -100,7 +100,7 @@ std::optional<report::Overlap> step_overlap(const program::StepTimes& step, cons
 
 Result<std::unique_ptr<train::Session>> open_session(Run& run, const train::SessionOptions& options) {
   const train::WaitingLine waiting("preparing memory and kernels");
-  return train::Session::create(run.workload, run.machine, run.plan, options);
+  return train::Session::create(run.workload, run.machine, run.steps, options);
 }
 
 Result<std::int64_t> load_checkpoint(train::Session& session, const std::string& path) {
@@ -115,11 +115,11 @@ Result<std::string> hash_parameters(train::Session& session) {
 
 // What a budget below Sentinel's lower bound did cost; nothing for one that is not.
 std::string below_bound_item(const StepLog& log, const Run& run) {
-  if (log.empty() || !run.baseline || !report::bound_applies(run.plan)) return {};
+  if (log.empty() || !run.baseline || !report::bound_applies(run.plan())) return {};
   const report::Loss loss{log.step_seconds().median / *run.baseline - 1,
                           "measured, beside fast-only's predicted step,"};
   const auto why =
-      report::explain_below_bound(report::bound_of(run.workload.graph()), run.plan.budgets[memory::kFastTier], loss);
+      report::explain_below_bound(report::bound_of(run.workload.graph()), run.plan().budgets[memory::kFastTier], loss);
   return why ? report::format_item(*why) : "";
 }
 
@@ -133,11 +133,11 @@ void print_summary(const StepLog& log, const Run& run, const TrainSummary& summa
                    const LastStep& last) {
   const bool better = run.replans && std::ranges::any_of(*run.replans, &train::Replan::taken);
   Fields fields = summary_fields(
-      log, summary, run.estimated && !better ? std::nullopt : std::optional(run.plan.predicted_step_seconds));
+      log, summary, run.estimated && !better ? std::nullopt : std::optional(run.plan().predicted_step_seconds));
   if (last.locality) fields.emplace_back("locality", sim::describe_locality(last.locality->step) + " (last step)");
   if (last.overlap) fields.emplace_back("busy", report::describe_overlap(*last.overlap) + " (last step)");
   fields.emplace_back("peak resident", fmt::format("{} (fast arena {})", format_bytes(memory::peak_resident_bytes()),
-                                                   format_bytes(train::fast_arena_bytes(run.plan))));
+                                                   format_bytes(policies::fast_arena_bytes(run.steps))));
   if (const kernels::Ranks* ranks = arguments.session.ranks) {
     fields.emplace_back("ranks", describe_ranks(*ranks, run.workload.graph()));
   }
@@ -154,13 +154,13 @@ Status write_outputs(const TrainArguments& arguments, const Run& run, const trai
   if (!arguments.trace.empty()) {
     SLUICE_RETURN_IF_ERROR(report::write_json_file(
         arguments.trace,
-        report::chrome_trace(run.workload.graph(), run.machine, session.plan(), session.program(), log.traced())));
+        report::chrome_trace(run.workload.graph(), run.machine, session.run(), session.program(), log.traced())));
   }
   if (!arguments.save_plan.empty()) {
-    SLUICE_RETURN_IF_ERROR(plan::write_plan(arguments.save_plan, run.workload.graph(), run.plan));
+    SLUICE_RETURN_IF_ERROR(policies::write_run(arguments.save_plan, run.workload.graph(), run.steps));
   }
   if (arguments.json.empty()) return {};
-  nlohmann::json document = report::plan_summary_json(run.workload.graph(), run.machine, run.plan, run.baseline);
+  nlohmann::json document = report::plan_summary_json(run.workload.graph(), run.machine, run.steps, run.baseline);
   document["notes"] = session.notes();
   add_to_json(document, log, summary);
   if (const kernels::Ranks* ranks = arguments.session.ranks) {
@@ -181,9 +181,10 @@ Result<int> train(const TrainArguments& arguments) {
   Run run;
   SLUICE_RETURN_IF_ERROR(make_run(arguments, run));
   fmt::print("{}\n{}", report::describe_graph(run.workload.graph()),
-             run.plan.policy ? describe_policy_run(run.machine, run.plan)
-                             : describe_plan(run.workload.graph(), run.machine, run.plan, run.baseline));
-  if (run.estimated) print_notes({describe_estimates(run.profile, run.plan)});
+             policies::is_planned(run.steps)
+                 ? describe_plan(run.workload.graph(), run.machine, run.plan(), run.baseline)
+                 : describe_policy_run(run.machine, run.steps));
+  if (run.estimated) print_notes({describe_estimates(run.profile, run.plan())});
   std::fflush(stdout);
   train::SessionOptions session_options = arguments.session;
   session_options.validate = arguments.validates();

@@ -34,7 +34,7 @@ Result<bool> take_plan_where_all_fits(const TrainArguments& arguments, Run& run)
   if (!plan) return false;
   run.profile = estimates;
   run.estimated = estimates.estimated_share > experiment::kHardlyMatters;
-  run.plan = *std::move(plan);
+  run.steps = *std::move(plan);
   return true;
 }
 
@@ -60,7 +60,7 @@ Status seek_plan(const TrainArguments& arguments, Run& run) {
   }
   run.start = std::move(*start);
   SLUICE_RETURN_IF_ERROR(attended.program_written());
-  run.plan = run.start.plan;
+  run.steps = run.start.run;
   return {};
 }
 
@@ -81,17 +81,17 @@ Status plan_together(const TrainArguments& arguments, kernels::Ranks& ranks, Run
     SLUICE_ASSIGN(static_cast<ModelOnMachine&>(run), build_model(arguments.workload, arguments.machine));
   }
   SLUICE_RETURN_IF_ERROR(check_same_work(ranks, arguments, run.workload));
-  SLUICE_RETURN_IF_ERROR(share_plan(ranks, run.workload.graph(), run.plan));
-  return program::check_plan(run.workload.graph(), run.machine, run.plan);
+  SLUICE_RETURN_IF_ERROR(share_run(ranks, run.workload.graph(), run.steps));
+  return program::check_plan(run.workload.graph(), run.machine, policies::plan_of(run.steps));
 }
 
 // A plan from a file needs no profile, so nothing is measured.
 Status read_run(const TrainArguments& arguments, Run& run) {
   SLUICE_ASSIGN(PlannedModel model, read_planned_model(arguments.plan, arguments.workload, arguments.machine));
-  run.plan = std::move(model.plan);
+  run.steps = std::move(model.run);
   run.machine = std::move(model.machine);
   run.workload = std::move(model.workload);
-  return program::check_plan(run.workload.graph(), run.machine, run.plan);
+  return program::check_plan(run.workload.graph(), run.machine, policies::plan_of(run.steps));
 }
 
 }  // namespace

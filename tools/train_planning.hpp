@@ -19,11 +19,13 @@ namespace sluice::cli {
 
 struct Run : Prepared {            // without a profile where the plan comes from a file
   experiment::PlannedStart start;  // refers to what was prepared: a run stays where it is
-  plan::Plan plan;                 // the one to begin with; after trials the one kept
+  policies::Run steps;             // what the first step obeys; after trials the plan kept
   std::optional<experiment::TrialRecord> trials;
   std::optional<std::vector<train::Replan>> replans;  // where the machine's drift was watched
   std::optional<Seconds> baseline;  // predicted step with everything in fast memory; not known of a plan from a file
   nlohmann::json figures;           // what the plan to begin with was made with; null of a plan from a file
+
+  const plan::Plan& plan() const { return policies::plan_of(steps); }
 };
 
 Status make_run(const TrainArguments& arguments, Run& run);

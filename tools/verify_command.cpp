@@ -25,7 +25,7 @@ struct VerifyArguments {
 
 Result<int> run_verify(const VerifyArguments& arguments) {
   SLUICE_ASSIGN(const PlannedModel model, read_planned_model(arguments.plan, arguments.workload, arguments.machine));
-  const plan::Plan& plan = model.plan;
+  const plan::Plan& plan = policies::plan_of(model.run);
   const graph::Graph& graph = model.workload.graph();
   std::vector<plan::Violation> violations;
   const Seconds verifying = time_of([&] {

@@ -69,12 +69,10 @@ Status Contest::fill_by_plan(const std::string& planner, PlannerRow& row) {
 }
 
 Status Contest::fill_by_policy(const std::string& policy, PlannerRow& row) const {
-  SLUICE_ASSIGN(const plan::PolicyRequest asked, policies::parse_policy(policy, row.budget));
-  if (policies::is_dtr(asked))
-    return Error{ErrorCode::kBadInput, fmt::format("{} has no pages to move: leave it out", policy)};
+  SLUICE_ASSIGN(const policies::ChosenPages chosen, policies::choose_pages(policy, row.budget));
   const profile::CostModel costs(problem_.graph, profile_, machine_.machine);
   SLUICE_ASSIGN(const sim::PolicyTimeline timeline,
-                sim::predict_policy(asked, problem_.graph, costs, machine_.machine));
+                sim::predict_policy(chosen, problem_.graph, costs, machine_.machine));
   const sim::PolicyStep step = timeline.steady();
   row.slowdown = step.step_seconds / baseline_;
   row.moved = step.bytes_in() + step.bytes_out();

@@ -8,11 +8,9 @@
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/experiment/plan_folder.hpp"
-#include "sluice/experiment/step_prediction.hpp"
 #include "sluice/plan/op_choices.hpp"
-#include "sluice/plan/plan_file.hpp"
 #include "sluice/planners/bound/any_order_bound.hpp"
-#include "sluice/policies/policy_settings.hpp"
+#include "sluice/policies/run_file.hpp"
 #include "sluice/profile/placement.hpp"
 #include "sluice/sim/policy_simulator.hpp"
 #include "sluice/train/planning_advice.hpp"
@@ -118,14 +116,14 @@ class Comparison {
                                                                             machine_, contestant.plan_file}));
     contestant.row.notes = contestant.worker->notes();
     contestant.runs.emplace_back();
-    if (contestant.row.plan.policy) contestant.row.policy.emplace();
+    if (!policies::is_planned(contestant.row.run)) contestant.row.policy.emplace();
     return {};
   }
 
   Status plan_to_file(Contestant& contestant) {
     SLUICE_RETURN_IF_ERROR(plan(contestant.row));
     contestant.plan_file = plans_->file(contestant.row.planner);
-    return plan::write_plan(contestant.plan_file, workload_.graph(), contestant.row.plan);
+    return policies::write_run(contestant.plan_file, workload_.graph(), contestant.row.run);
   }
 
   // While it plans; interrupted, it ends soon, and so does the comparison.
@@ -143,12 +141,12 @@ class Comparison {
                                                 options_.accesses, most_steps, watch_of(row.planner));
     if (!start.ok())  // its row says why
       return advised(workload_, machine_, profile_, row.planner, options_.fast, options_.accesses, start.error());
-    row.plan = start->plan;
+    row.run = start->run;
     if (!start->search) return {};
     SLUICE_ASSIGN(train::Workload tried, train::build_workload(workload_.options));
     SLUICE_ASSIGN(row.trials, settle_in_training(tried, std::move(*start), {row.planner, most_steps}, options_.session,
                                                  options_.schedule.rate(options_.learning_rate, 0), stop_));
-    row.plan = row.trials->plans[row.trials->kept].plan;
+    row.run = row.trials->plans[row.trials->kept].plan;
     return {};
   }
 
@@ -158,13 +156,13 @@ class Comparison {
     attempt(baseline(), &Comparison::start);
     SLUICE_RETURN_IF_ERROR(baseline_status());
     SLUICE_ASSIGN(check.measured_seconds, time_baseline());
-    check.error = baseline().row.plan.predicted_step_seconds / check.measured_seconds - 1;
+    check.error = baseline().row.plan().predicted_step_seconds / check.measured_seconds - 1;
     if (std::abs(check.error) > kProfileTolerance && options_.measure_again) {
       progress_("measuring ops again", 0, static_cast<std::int64_t>(contestants_.size()));
       SLUICE_ASSIGN(profile_, options_.measure_again());
       SLUICE_RETURN_IF_ERROR(plan_to_file(baseline()));
       check.measured_again = true;
-      check.error_after = baseline().row.plan.predicted_step_seconds / check.measured_seconds - 1;
+      check.error_after = baseline().row.plan().predicted_step_seconds / check.measured_seconds - 1;
     }
     check.with_accesses = options_.accesses != nullptr;
     for (const auto& times : profile_.placements) check.placements.push_back(times->tier);
@@ -187,11 +185,10 @@ class Comparison {
 
   // A policy that makes passes, until it has made as many as in its prediction.
   Status settle(Contestant& contestant) {
-    if (!contestant.row.policy || policies::is_dtr(*contestant.row.plan.policy)) return {};
-    SLUICE_ASSIGN(const policies::ChosenPolicy chosen, policies::choose_policy(*contestant.row.plan.policy));
-    if (chosen.tuning.scan_period <= 0) return {};
+    const auto* run = std::get_if<policies::PagesRun>(&contestant.row.run);
+    if (!contestant.row.policy || run == nullptr || run->policy.tuning.scan_period <= 0) return {};
     PolicyActivity& policy = *contestant.row.policy;
-    policy.settling_steps = sim::settling_steps(chosen.tuning, result_.profile.measured_seconds);
+    policy.settling_steps = sim::settling_steps(run->policy.tuning, result_.profile.measured_seconds);
     for (std::int64_t step = 0; step < policy.settling_steps; ++step) {
       if (stop_()) return Error{ErrorCode::kInterrupted, "interrupted before the rounds"};
       progress_(contestant.row.planner + " settles", step, policy.settling_steps);
@@ -232,20 +229,25 @@ class Comparison {
   ComparisonResult measured() {
     for (Contestant& contestant : contestants_) {
       if (!contestant.running()) continue;
-      planners::certify(workload_.graph(), profile_, machine_, contestant.row.plan, planners::kBoundSeconds);
-      planners::certify_any_order(workload_.graph(), profile_, machine_, contestant.row.plan, planners::kBoundSeconds);
-      contestant.row.other_choices = !plan::same_choices(contestant.row.plan, baseline().row.plan, workload_.graph());
+      if (auto* plan = std::get_if<plan::Plan>(&contestant.row.run)) certify(*plan);
+      contestant.row.other_choices =
+          !plan::same_choices(contestant.row.plan(), baseline().row.plan(), workload_.graph());
       add_measurements(contestant.row, contestant.runs, baseline().row, baseline().runs, machine_);
-      contestant.row.predicted_parts = predicted_parts(contestant.row.plan);
+      contestant.row.predicted_parts = predicted_parts(contestant.row.run);
     }
     for (Contestant& contestant : contestants_) result_.rows.push_back(std::move(contestant.row));
     return std::move(result_);
   }
 
-  std::optional<sim::TimeBreakdown> predicted_parts(const plan::Plan& plan) const {
-    const Result<program::Program> program = program::lower_plan(workload_.graph(), machine_, plan);
+  void certify(plan::Plan& plan) const {
+    planners::certify(workload_.graph(), profile_, machine_, plan, planners::kBoundSeconds);
+    planners::certify_any_order(workload_.graph(), profile_, machine_, plan, planners::kBoundSeconds);
+  }
+
+  std::optional<sim::TimeBreakdown> predicted_parts(const policies::Run& run) const {
+    const Result<program::Program> program = program::lower_plan(workload_.graph(), machine_, policies::plan_of(run));
     if (!program.ok()) return std::nullopt;
-    const auto step = predict_step(workload_.graph(), machine_, profile_, plan, *program);
+    const auto step = predict_step(workload_.graph(), machine_, profile_, run, *program);
     if (!step.ok()) return std::nullopt;
     return step->parts;
   }

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "sluice/memory/processors.hpp"
-
 namespace sluice::experiment {
 namespace {
 
@@ -93,15 +91,7 @@ bool ComparisonResult::same_bits() const {
 }
 
 MovedBytes traffic_of(const WorkerStep& step, const memory::Machine& machine) {
-  MovedBytes traffic;
-  for (std::size_t link = 0; link < machine.links.size(); ++link) {
-    const memory::Link& each = machine.links[link];
-    if (memory::joins_slow_tiers(each)) continue;
-    const bool inward = each.to == memory::kFastTier;
-    (inward ? traffic.in : traffic.out) += step.link_bytes.at(link);
-    (inward ? traffic.raw_in : traffic.raw_out) += step.raw_link_bytes.at(link);
-  }
-  return traffic;
+  return moved_bytes(machine, step.link_bytes, step.raw_link_bytes);
 }
 
 void add_measurements(ComparisonRow& row, std::span<const WorkerRun> runs, const ComparisonRow& baseline,
@@ -109,9 +99,9 @@ void add_measurements(ComparisonRow& row, std::span<const WorkerRun> runs, const
   SLUICE_CHECK(runs.size() == baseline_runs.size(), "contestants are started as often");
   compare_bits(row, runs, baseline_runs.front());
   const std::vector<Seconds> baseline_rounds = add_rounds(row, runs, baseline_runs);
-  const Seconds baseline_predicted = baseline.plan.predicted_step_seconds;
-  row.predicted_slowdown = row.plan.predicted_step_seconds / baseline_predicted;
-  row.bound_seconds = row.plan.lower_bound_seconds * spread_of(baseline_rounds).median / baseline_predicted;
+  const Seconds baseline_predicted = baseline.plan().predicted_step_seconds;
+  row.predicted_slowdown = row.plan().predicted_step_seconds / baseline_predicted;
+  row.bound_seconds = row.plan().lower_bound_seconds * spread_of(baseline_rounds).median / baseline_predicted;
   add_means(row, runs, machine);
   if (row.policy) add_activity(*row.policy, runs.back(), machine);
   row.locality = runs.back().summary.locality;

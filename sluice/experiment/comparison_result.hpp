@@ -15,8 +15,9 @@
 
 #include "sluice/base/spread.hpp"
 #include "sluice/experiment/plan_trials.hpp"
+#include "sluice/experiment/step_prediction.hpp"
 #include "sluice/experiment/worker.hpp"
-#include "sluice/plan/plan.hpp"
+#include "sluice/policies/run.hpp"
 #include "sluice/sim/time_breakdown.hpp"
 
 namespace sluice::experiment {
@@ -46,7 +47,7 @@ struct PolicyActivity {
 struct ComparisonRow {
   std::string planner;
   std::optional<Error> failure;  // why there is nothing else in this row
-  plan::Plan plan;
+  policies::Run run;
   Spread step_seconds;
   Spread slowdown;                         // over rounds: the step divided by the baseline's of the same round
   std::vector<double> slowdown_of_starts;  // the median of each start: how much the processes differ
@@ -73,7 +74,8 @@ struct ComparisonRow {
   std::optional<PolicyActivity> policy;  // where a policy decided
   std::vector<std::string> notes;
 
-  double prediction_error() const { return plan.predicted_step_seconds / step_seconds.median - 1; }
+  const plan::Plan& plan() const { return policies::plan_of(run); }
+  double prediction_error() const { return plan().predicted_step_seconds / step_seconds.median - 1; }
   double ratio_error() const { return predicted_slowdown / slowdown.median - 1; }
   bool same_bits() const { return same_losses && same_parameters; }
   float loss(std::size_t step) const;
@@ -103,13 +105,7 @@ struct ComparisonResult {
 void add_measurements(ComparisonRow& row, std::span<const WorkerRun> runs, const ComparisonRow& baseline,
                       std::span<const WorkerRun> baseline_runs, const memory::Machine& machine);
 
-// Bytes that a step moved over all links towards faster tiers, and away from them.
-struct MovedBytes {
-  Bytes in = 0;
-  Bytes out = 0;
-  Bytes raw_in = 0;  // if nothing were encoded
-  Bytes raw_out = 0;
-};
+// What a step moved.
 MovedBytes traffic_of(const WorkerStep& step, const memory::Machine& machine);
 
 }  // namespace sluice::experiment

@@ -32,8 +32,10 @@ using Runs = std::vector<WorkerRun>;
 
 ComparisonRow row_of(Seconds predicted) {
   ComparisonRow row;
-  row.plan.predicted_step_seconds = predicted;
-  row.plan.lower_bound_seconds = 0.8;
+  plan::Plan plan;
+  plan.predicted_step_seconds = predicted;
+  plan.lower_bound_seconds = 0.8;
+  row.run = std::move(plan);
   return row;
 }
 

@@ -135,7 +135,7 @@ TEST_F(ComparisonTest, OpTimesOfAnotherMomentAreMeasuredAgainOnce) {
   EXPECT_TRUE(result->profile.measured_again);
   EXPECT_NEAR(result->profile.error, 1, 1e-6) << "1 s predicted, 0.5 s measured";
   EXPECT_NEAR(*result->profile.error_after, 0.2, 1e-6);
-  EXPECT_NEAR(result->rows[0].plan.predicted_step_seconds, 0.6, 1e-6) << "all rows are planned with the new ones";
+  EXPECT_NEAR(result->rows[0].plan().predicted_step_seconds, 0.6, 1e-6) << "all rows are planned with the new ones";
   EXPECT_GT(result->rows[1].predicted_slowdown, 1);
 }
 

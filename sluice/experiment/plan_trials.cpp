@@ -150,11 +150,10 @@ Result<PlannedStart> start_planning(const train::Workload& workload, const memor
     Result<std::unique_ptr<planners::PlanSearch>> search = planners::make_search(planner, start.asked->request);
     SLUICE_RETURN_IF_ERROR(search);
     start.search = std::move(*search);
-    start.plan = train::finish_proposal(planner, *start.asked, start.search->plan());
+    start.run = train::finish_proposal(planner, *start.asked, start.search->plan());
     return start;
   }
-  SLUICE_ASSIGN(start.plan,
-                train::plan_workload(workload, machine, profile, planner, fast, accesses, std::move(watch)));
+  SLUICE_ASSIGN(start.run, train::plan_run(workload, machine, profile, planner, fast, accesses, std::move(watch)));
   return start;
 }
 
@@ -162,7 +161,7 @@ Result<TrialRecord> settle_in_training(train::Workload& workload, PlannedStart s
                                        const train::SessionOptions& session_options, double learning_rate,
                                        const std::function<bool()>& stop) {
   SLUICE_ASSIGN(const auto session,
-                train::Session::create(workload, start.asked->request.machine, start.plan, session_options));
+                train::Session::create(workload, start.asked->request.machine, start.run, session_options));
   PlanTrials trials(*session, std::move(start), std::move(options));
   for (std::int64_t step = 0; !trials.over() && !stop(); ++step) {
     SLUICE_RETURN_IF_ERROR(trials.run_step(step, learning_rate));

@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "sluice/planners/plan_search.hpp"
-#include "sluice/train/planning.hpp"
+#include "sluice/train/policy_run.hpp"
 #include "sluice/train/session.hpp"
 
 namespace sluice::experiment {
@@ -59,10 +59,10 @@ struct TrialOptions {
   std::function<void(const TriedPlan& plan)> on_change = {};  // may be empty: told of every change of plan
 };
 
-// How a run begins: with a plan and, where plans are to be tried, with the search that proposes further ones. The
+// How a run begins: with a plan or a policy and, where plans are to be tried, with the search that proposes further ones. The
 // search refers to `asked`, and `asked` refers to the workload's graph, the profile and the machine.
 struct PlannedStart {
-  plan::Plan plan;
+  policies::Run run;
   std::unique_ptr<train::BudgetedRequest> asked;  // both nullptr: there is nothing to try
   std::unique_ptr<planners::PlanSearch> search;
 };
@@ -105,10 +105,10 @@ class PlanTrials : public train::Training {
   TrialRecord record_;
 };
 
-// Plans a workload: where trials are wanted, with the first plan of the planner's search, else with plan_workload().
+// Plans a workload: where trials are wanted, with the first plan of the planner's search, else with plan_run().
 // `most_steps`: 0 means no trials. When it is missing, trials are made where the planner has a search and ops can use
 // slow memory in place, because elsewhere a late tensor can only be waited for (Sentinel §V). kBadInput when trials are
-// asked for and the planner has none to make; otherwise plan_workload()'s errors. `watch`: of plan_workload().
+// asked for and the planner has none to make; otherwise plan_run()'s errors. `watch`: of plan_run().
 Result<PlannedStart> start_planning(const train::Workload& workload, const memory::Machine& machine,
                                     const profile::Profile& profile, std::string_view planner,
                                     const train::FastBudget& fast, const profile::AccessProfile* accesses,

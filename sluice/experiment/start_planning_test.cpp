@@ -31,7 +31,7 @@ TEST(StartPlanningTest, OnlyPlannersWithASearchAreAskedForTrials) {
     const auto plain = start("on-demand", most_steps);
     ASSERT_TRUE(plain.ok()) << plain.error().message;
     EXPECT_EQ(plain->search, nullptr);
-    EXPECT_EQ(plain->plan.planner, "on-demand");
+    EXPECT_EQ(policies::plan_of(plain->run).planner, "on-demand");
   }
   const auto refused = start("on-demand", 4);
   ASSERT_FALSE(refused.ok());
@@ -46,7 +46,7 @@ TEST(StartPlanningTest, OnlyPlannersWithASearchAreAskedForTrials) {
     const auto searching = start(std::string(entry.name), std::nullopt);
     ASSERT_TRUE(searching.ok()) << searching.error().message;
     EXPECT_NE(searching->search, nullptr) << "the tier is addressable";
-    EXPECT_GT(searching->plan.predicted_step_seconds, 0);
+    EXPECT_GT(policies::plan_of(searching->run).predicted_step_seconds, 0);
     EXPECT_EQ(start(std::string(entry.name), 0)->search, nullptr);
     const auto tiny = start(std::string(entry.name), std::nullopt, "4KiB");
     const auto planned =

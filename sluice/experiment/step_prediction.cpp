@@ -1,31 +1,68 @@
 #include "sluice/experiment/step_prediction.hpp"
 
-#include "sluice/policies/policy_settings.hpp"
+#include "sluice/memory/processors.hpp"
 #include "sluice/sim/plan_costs.hpp"
 #include "sluice/sim/simulator.hpp"
 
 namespace sluice::experiment {
 
-Result<StepPrediction> predict_step(const graph::Graph& graph, const memory::Machine& machine,
-                                    const profile::Profile& profile, const plan::Plan& plan,
-                                    const program::Program& program) {
-  const sim::PlanCosts costs(graph, profile, machine, plan);
-  if (!plan.policy) {
+namespace {
+
+struct Prediction {
+  const graph::Graph& graph;
+  const memory::Machine& machine;
+  const profile::Profile& profile;
+  const program::Program& program;
+
+  Result<StepPrediction> operator()(const plan::Plan& plan) const {
+    const sim::PlanCosts costs(graph, profile, machine, plan);
     program::StepTimes timeline = sim::simulate(program, costs.costs());
     sim::Locality locality = sim::measure_locality(costs.graph(), program, timeline);
     const sim::TimeBreakdown parts = sim::break_down(program, sim::ops_run_again(plan), timeline);
     return StepPrediction{std::move(timeline), std::move(locality), parts, std::nullopt, std::nullopt};
   }
-  if (policies::is_dtr(*plan.policy)) {
-    SLUICE_ASSIGN(const sim::DtrTimeline timeline,
-                  sim::simulate_dtr(costs.graph(), costs.costs(), machine, plan.policy->fast_bytes));
+
+  Result<StepPrediction> operator()(const policies::PagesRun& run) const {
+    const profile::CostModel costs(graph, profile, machine);
+    SLUICE_ASSIGN(sim::PolicyTimeline policy, sim::predict_policy(run.policy, graph, costs, machine));
+    return StepPrediction{sim::last_step(policy, machine), sim::last_locality(policy), std::nullopt, std::move(policy),
+                          std::nullopt};
+  }
+
+  Result<StepPrediction> operator()(const policies::DtrRun& run) const {
+    const profile::CostModel costs(graph, profile, machine);
+    SLUICE_ASSIGN(const sim::DtrTimeline timeline, sim::simulate_dtr(graph, costs, machine, run.policy.fast_bytes));
     const program::StepTimes& times = timeline.times;
-    return StepPrediction{times, sim::measure_locality(costs.graph(), program, times),
+    return StepPrediction{times, sim::measure_locality(graph, program, times),
                           sim::break_down(timeline.step, times.step_seconds), std::nullopt, timeline.step};
   }
-  SLUICE_ASSIGN(sim::PolicyTimeline policy, sim::predict_policy(*plan.policy, graph, costs.costs(), machine));
-  return StepPrediction{sim::last_step(policy, machine), sim::last_locality(policy), std::nullopt, std::move(policy),
-                        std::nullopt};
+};
+
+}  // namespace
+
+MovedBytes moved_bytes(const memory::Machine& machine, const std::vector<Bytes>& links,
+                       const std::vector<Bytes>& raw_links) {
+  MovedBytes moved;
+  for (std::size_t link = 0; link < machine.links.size(); ++link) {
+    const memory::Link& each = machine.links[link];
+    if (memory::joins_slow_tiers(each)) continue;
+    const bool inward = each.to == memory::kFastTier;
+    (inward ? moved.in : moved.out) += links.at(link);
+    (inward ? moved.raw_in : moved.raw_out) += raw_links.at(link);
+  }
+  return moved;
+}
+
+MovedBytes StepPrediction::moved(const memory::Machine& machine) const {
+  if (!policy) return moved_bytes(machine, timeline.link_bytes, timeline.raw_link_bytes);
+  const sim::PolicyStep step = policy->steady();
+  return {step.bytes_in(), step.bytes_out(), step.bytes_in(), step.bytes_out()};
+}
+
+Result<StepPrediction> predict_step(const graph::Graph& graph, const memory::Machine& machine,
+                                    const profile::Profile& profile, const policies::Run& run,
+                                    const program::Program& program) {
+  return std::visit(Prediction{graph, machine, profile, program}, run);
 }
 
 }  // namespace sluice::experiment

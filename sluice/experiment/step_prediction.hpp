@@ -1,11 +1,23 @@
-// What a step is predicted to take, under a plan or under a policy (policy_run.hpp).
+// What a step is predicted to take, under a plan or under a policy.
 #pragma once
 
+#include "sluice/policies/run.hpp"
 #include "sluice/sim/dtr_simulator.hpp"
 #include "sluice/sim/policy_simulator.hpp"
 #include "sluice/train/planning.hpp"
 
 namespace sluice::experiment {
+
+// What passes links towards faster tiers, and away from them.
+struct MovedBytes {
+  Bytes in = 0;
+  Bytes out = 0;
+  Bytes raw_in = 0;  // if nothing were encoded
+  Bytes raw_out = 0;
+};
+// Of bytes by LinkId; between slow tiers is neither.
+MovedBytes moved_bytes(const memory::Machine& machine, const std::vector<Bytes>& links,
+                       const std::vector<Bytes>& raw_links);
 
 struct StepPrediction {
   program::StepTimes timeline;  // of one step
@@ -16,11 +28,13 @@ struct StepPrediction {
 
   // Of a step in balance.
   Seconds step_seconds() const { return policy ? policy->steady().step_seconds : timeline.step_seconds; }
+  Seconds stall_seconds() const { return policy ? policy->steady().stall_seconds : timeline.stall_seconds; }
+  MovedBytes moved(const memory::Machine& machine) const;
 };
 
-// `program` is the plan's. Errors: those of predict_policy() and simulate_dtr(); a planner's plan has none.
+// `program` is that of the run's plan. Errors: those of predict_policy() and simulate_dtr(); a planner's plan has none.
 Result<StepPrediction> predict_step(const graph::Graph& graph, const memory::Machine& machine,
-                                    const profile::Profile& profile, const plan::Plan& plan,
+                                    const profile::Profile& profile, const policies::Run& run,
                                     const program::Program& program);
 
 }  // namespace sluice::experiment

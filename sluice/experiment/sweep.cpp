@@ -6,16 +6,13 @@
 #include <numeric>
 
 #include "sluice/data/input_tensors.hpp"
-#include "sluice/memory/processors.hpp"
+#include "sluice/experiment/step_prediction.hpp"
+#include "sluice/plan/plan_graph.hpp"
 #include "sluice/planners/bound/any_order_bound.hpp"
 #include "sluice/planners/registry/make_plan.hpp"
 #include "sluice/planners/registry/smallest_budget.hpp"
 #include "sluice/planners/schedule/everything_fast.hpp"
-#include "sluice/policies/policy_settings.hpp"
 #include "sluice/program/program.hpp"
-#include "sluice/sim/dtr_simulator.hpp"
-#include "sluice/sim/plan_costs.hpp"
-#include "sluice/sim/simulator.hpp"
 #include "sluice/train/policy_run.hpp"
 
 namespace sluice::experiment {
@@ -25,43 +22,24 @@ constexpr int kGridSteps = 100;        // of everything
 constexpr int kBudgetsBelowTried = 3;  // of the grid, below the smallest one found
 constexpr int kBudgetsTried = 11;      // usually: everything, seven by bisection, and those below
 
-void add_plan_prediction(SweepPoint& point, const graph::Graph& graph, const memory::Machine& machine,
-                         const profile::Profile& profile, const plan::Plan& plan) {
-  const program::Program program = program::lower_plan(graph, machine, plan).value();
-  const sim::PlanCosts costs(graph, profile, machine, plan);
-  const program::StepTimes timeline = sim::simulate(program, costs.costs());
-  point.step_seconds = timeline.step_seconds;
-  point.stall_seconds = timeline.stall_seconds;
-  point.locality = sim::measure_locality(costs.graph(), program, timeline).step;
-  point.fast_operands = plan::operand_shares(costs.graph(), plan);
-  for (std::size_t link = 0; link < machine.links.size(); ++link) {
-    const memory::Link& each = machine.links[link];
-    if (memory::joins_slow_tiers(each)) continue;
-    (each.to == memory::kFastTier ? point.bytes_in : point.bytes_out) += timeline.link_bytes[link];
-  }
+// Of a policy once it has found its balance; to and from the fast tier.
+Status add_prediction(SweepPoint& point, const graph::Graph& graph, const memory::Machine& machine,
+                      const profile::Profile& profile, const policies::Run& run) {
+  const program::Program program = program::lower_plan(graph, machine, policies::plan_of(run)).value();
+  SLUICE_ASSIGN(const StepPrediction prediction, predict_step(graph, machine, profile, run, program));
+  point.step_seconds = prediction.step_seconds();
+  point.stall_seconds = prediction.stall_seconds();
+  point.locality = prediction.policy ? prediction.policy->steady().locality() : prediction.locality.step;
+  const MovedBytes moved = prediction.moved(machine);
+  point.bytes_in = moved.in;
+  point.bytes_out = moved.out;
+  return {};
+}
+
+void add_plan_figures(SweepPoint& point, const graph::Graph& graph, const plan::Plan& plan) {
+  point.fast_operands = plan::operand_shares(plan::PlanGraph(graph, plan).graph(), plan);
   point.slow_bytes =
       std::accumulate(plan.arena_bytes.begin() + memory::kFastTier + 1, plan.arena_bytes.end(), Bytes{0});
-}
-
-// A policy's step once it has found its balance.
-Status add_policy_prediction(SweepPoint& point, const graph::Graph& graph, const memory::Machine& machine,
-                             const profile::CostModel& costs, const plan::PolicyRequest& policy) {
-  SLUICE_ASSIGN(const sim::PolicyTimeline timeline, sim::predict_policy(policy, graph, costs, machine));
-  const sim::PolicyStep step = timeline.steady();
-  point.step_seconds = step.step_seconds;
-  point.stall_seconds = step.stall_seconds;
-  point.bytes_in = step.bytes_in();
-  point.bytes_out = step.bytes_out();
-  point.locality = step.locality();
-  return {};
-}
-
-Status add_dtr_prediction(SweepPoint& point, const graph::Graph& graph, const memory::Machine& machine,
-                          const profile::CostModel& costs, const plan::Plan& plan) {
-  SLUICE_ASSIGN(const sim::DtrTimeline timeline, sim::simulate_dtr(graph, costs, machine, plan.policy->fast_bytes));
-  point.step_seconds = timeline.times.step_seconds;
-  point.locality = sim::measure_locality(graph, program::lower_plan(graph, machine, plan).value(), timeline.times).step;
-  return {};
 }
 
 MeasuredPoint measured_point(const ComparisonRow& row, const ComparisonRow& baseline) {
@@ -142,24 +120,19 @@ BudgetSweep::PlannedPoint BudgetSweep::predict_own(std::string_view planner, Byt
     point.failure = too_little(planner, point.budget, known->second);
     return {std::move(point), std::nullopt};
   }
-  Result<plan::Plan> plan =
-      train::plan_workload(workload_, machine_, profile_, planner, {MemorySize{point.budget}, false}, accesses_);
-  if (!plan.ok()) {
-    fail(point, plan.error());
+  Result<policies::Run> run =
+      train::plan_run(workload_, machine_, profile_, planner, {MemorySize{point.budget}, false}, accesses_);
+  if (!run.ok()) {
+    fail(point, run.error());
     return {std::move(point), std::nullopt};
   }
-  if (plan->policy) {
-    const profile::CostModel costs(workload_.graph(), profile_, machine_);
-    const Status predicted = policies::is_dtr(*plan->policy)
-                                 ? add_dtr_prediction(point, workload_.graph(), machine_, costs, *plan)
-                                 : add_policy_prediction(point, workload_.graph(), machine_, costs, *plan->policy);
-    if (!predicted.ok()) fail(point, predicted.error());
-    point.slowdown = point.step_seconds / baseline_seconds_;
-    return {std::move(point), std::nullopt};
-  }
-  add_plan_prediction(point, workload_.graph(), machine_, profile_, *plan);
+  const Status predicted = add_prediction(point, workload_.graph(), machine_, profile_, *run);
+  if (!predicted.ok()) fail(point, predicted.error());
   point.slowdown = point.step_seconds / baseline_seconds_;
-  return {std::move(point), std::move(plan).value()};
+  auto* plan = std::get_if<plan::Plan>(&*run);
+  if (plan == nullptr) return {std::move(point), std::nullopt};
+  add_plan_figures(point, workload_.graph(), *plan);
+  return {std::move(point), std::move(*plan)};
 }
 
 // Whether the budget does; then it is the one found.

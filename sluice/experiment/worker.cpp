@@ -11,7 +11,7 @@
 #include "sluice/base/json_reader.hpp"
 #include "sluice/memory/machine_json.hpp"
 #include "sluice/memory/process_memory.hpp"
-#include "sluice/plan/plan_file.hpp"
+#include "sluice/policies/run_file.hpp"
 #include "sluice/sim/locality.hpp"
 #include "sluice/train/workload_json.hpp"
 
@@ -43,9 +43,9 @@ class WorkerServer {
     SLUICE_RETURN_IF_ERROR(request.read("plan", plan_file));
     SLUICE_RETURN_IF_ERROR(request.read("data", session.data));
     SLUICE_RETURN_IF_ERROR(request.read("seed", session.seed));
-    SLUICE_ASSIGN(const plan::Plan plan, plan::read_plan(plan_file));
+    SLUICE_ASSIGN(const policies::Run run, policies::read_run(plan_file));
     SLUICE_ASSIGN(workload_, train::build_workload(options));
-    SLUICE_ASSIGN(session_, train::Session::create(workload_, machine, plan, session));
+    SLUICE_ASSIGN(session_, train::Session::create(workload_, machine, run, session));
     std::vector<std::string> notes = workload_.notes;
     const std::vector<std::string> more = session_->notes();
     notes.insert(notes.end(), more.begin(), more.end());

@@ -82,15 +82,17 @@ std::byte* populated(std::byte* data, Bytes bytes) {
 
 Error no_memory(const Tier& tier, Bytes bytes, Bytes available, int refused) {
   if (refused == EPERM || refused == EACCES || refused == ENOSYS) {
-    return {ErrorCode::kUnsupported,
-            fmt::format("tier '{}' needs memfd_create, which the system forbids ({}): a container's filter of system calls "
-                        "may; choose another slow tier",
-                        tier.name, std::strerror(refused))};
+    return {
+        ErrorCode::kUnsupported,
+        fmt::format("tier '{}' needs memfd_create, which the system forbids ({}): a container's filter of system calls "
+                    "may; choose another slow tier",
+                    tier.name, std::strerror(refused))};
   }
   return {ErrorCode::kOutOfSpace,
-          fmt::format("cannot map {} of shared memory for the arena of tier '{}', of {} available: {}; use less of the tier "
-                      "(a larger budget), or reserve 2 MiB pages (vm.nr_hugepages)",
-                      format_bytes(bytes), tier.name, format_bytes(available), std::strerror(refused)),
+          fmt::format(
+              "cannot map {} of shared memory for the arena of tier '{}', of {} available: {}; use less of the tier "
+              "(a larger budget), or reserve 2 MiB pages (vm.nr_hugepages)",
+              format_bytes(bytes), tier.name, format_bytes(available), std::strerror(refused)),
           bytes, available};
 }
 

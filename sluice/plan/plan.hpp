@@ -84,29 +84,12 @@ struct OpPlacement {
   bool operator==(const OpPlacement&) const = default;
 };
 
-// A setting of a policy (policies/policy.hpp) that differs from its default.
-struct PolicySetting {
-  std::string name;  // "page", "period", ... (policy_settings.hpp)
-  double value = 0;  // bytes, seconds or a count
-  bool operator==(const PolicySetting&) const = default;
-};
-
-// The policy to run a step under; it decides as accesses happen. Apart from that, the step keeps everything in the fast
-// tier, and the plan's budgets and arenas are what such a step really takes.
-struct PolicyRequest {
-  std::string name;  // registry name
-  std::vector<PolicySetting> settings;
-  Bytes fast_bytes = 0;  // the fast memory that the policy may use
-  bool operator==(const PolicyRequest&) const = default;
-};
-
 struct Plan {
   std::string graph_name;
   std::string graph_fingerprint;
   std::string machine_fingerprint;
   std::string planner;                                              // registry name; or the policy, as users write it
   std::vector<std::pair<std::string, std::string>> planner_config;  // what the planner was told and what it chose
-  std::optional<PolicyRequest> policy;                              // to run the step under; none for most plans
   std::optional<Bytes> raised_from;  // the fast budget asked for, where the planner could not do with it
   std::string solver_status = "heuristic";
   std::vector<Bytes> budgets;      // by TierId

@@ -95,14 +95,6 @@ json migrations_to_json(const graph::Graph& graph, const Plan& plan) {
   return list;
 }
 
-json policy_to_json(const PolicyRequest& policy) {
-  json settings = json::array();
-  for (const PolicySetting& setting : policy.settings) {
-    settings.push_back({{"name", setting.name}, {"value", setting.value}});
-  }
-  return {{"name", policy.name}, {"settings", std::move(settings)}, {"fast_bytes", policy.fast_bytes}};
-}
-
 Result<OpPlacement> read_op(const JsonReader& object) {
   OpPlacement placement;
   SLUICE_RETURN_IF_ERROR(object.read("implementation", placement.implementation));
@@ -178,22 +170,6 @@ Status read_entries(const JsonReader& document, const char* key, Result<T> (*rea
   return {};
 }
 
-Result<PolicySetting> read_setting(const JsonReader& object) {
-  PolicySetting setting;
-  SLUICE_RETURN_IF_ERROR(object.read("name", setting.name));
-  SLUICE_RETURN_IF_ERROR(object.read("value", setting.value));
-  return setting;
-}
-
-Result<PolicyRequest> read_policy(const JsonReader& object) {
-  PolicyRequest policy;
-  SLUICE_RETURN_IF_ERROR(object.read("name", policy.name));
-  SLUICE_RETURN_IF_ERROR(read_entries(object, "settings", read_setting, policy.settings));
-  SLUICE_RETURN_IF_ERROR(object.read("fast_bytes", policy.fast_bytes));
-  if (policy.fast_bytes <= 0) return object.error("fast_bytes", "a policy needs some fast memory");
-  return policy;
-}
-
 // Readers before version 4 know no schedules and would run such a plan in the graph's order.
 Status read_schedule(const json& document, const JsonReader& reader, int version, Plan& plan) {
   if (!document.contains("schedule")) return {};
@@ -257,8 +233,9 @@ Result<StepPrices> read_prices(const JsonReader& object) {
 // Keys that most plans do not have.
 Status read_options(const json& document, const JsonReader& reader, Plan& plan) {
   if (document.contains("policy")) {
-    SLUICE_ASSIGN(const JsonReader object, reader.object("policy"));
-    SLUICE_ASSIGN(plan.policy, read_policy(object));
+    return reader.error("policy",
+                        "a run under a policy, which decides during the step and has no plan: see what it does "
+                        "with sluice simulate or train");
   }
   for (const auto& [key, prices] :
        {std::pair("prices", &plan.prices), std::pair("any_order_prices", &plan.any_order_prices)}) {
@@ -342,7 +319,6 @@ json plan_to_json(const graph::Graph& given, const Plan& plan) {
                    {"migrations", migrations_to_json(graph, plan)}};
   if (!plan.schedule.empty()) document["schedule"] = plan.schedule;
   if (!plan.stitches.empty()) document["stitches"] = stitches_to_json(plan);
-  if (plan.policy) document["policy"] = policy_to_json(*plan.policy);
   if (plan.raised_from) document["raised_from"] = *plan.raised_from;
   if (plan.prices) document["prices"] = prices_to_json(*plan.prices);
   if (plan.any_order_prices) document["any_order_prices"] = prices_to_json(*plan.any_order_prices);
@@ -367,8 +343,12 @@ Result<Plan> plan_from_json(const json& document) {
   return plan;
 }
 
+Status write_plan_document(const std::filesystem::path& path, const json& document) {
+  return write_file(path, to_text(document));
+}
+
 Status write_plan(const std::filesystem::path& path, const graph::Graph& graph, const Plan& plan) {
-  return write_file(path, to_text(plan_to_json(graph, plan)));
+  return write_plan_document(path, plan_to_json(graph, plan));
 }
 
 Result<Plan> read_plan(const std::filesystem::path& path) {

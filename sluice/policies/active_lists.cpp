@@ -132,23 +132,19 @@ std::vector<std::pair<std::string, double>> ActiveLists::figures() const {
 }
 
 PolicyEntry ial_policy() {
-  return {"ial",
-          "active and inactive lists of pages, exchanged in short passes (Nimble, as in Sentinel VII)",
-          true,
-          {.scan_period = 0.05, .copy_threads = 4, .concurrent_migrations = 8},
-          [](const PolicyMemory& memory, const PolicyTuning& tuning) {
-            return std::make_unique<ActiveLists>(memory, tuning, true);
-          }};
+  return {"ial", "active and inactive lists of pages, exchanged in short passes (Nimble, as in Sentinel VII)",
+          PagePolicy{.defaults = {.scan_period = 0.05, .copy_threads = 4, .concurrent_migrations = 8},
+                     .make = [](const PolicyMemory& memory, const PolicyTuning& tuning) {
+                       return std::make_unique<ActiveLists>(memory, tuning, true);
+                     }}};
 }
 
 PolicyEntry oim_policy() {
-  return {"oim",
-          "the same lists, one pass every 5 s, no exchange (Nimble, as in ReDL IV)",
-          true,
-          {.scan_period = 5, .copy_threads = 4, .concurrent_migrations = 8},
-          [](const PolicyMemory& memory, const PolicyTuning& tuning) {
-            return std::make_unique<ActiveLists>(memory, tuning, false);
-          }};
+  return {"oim", "the same lists, one pass every 5 s, no exchange (Nimble, as in ReDL IV)",
+          PagePolicy{.defaults = {.scan_period = 5, .copy_threads = 4, .concurrent_migrations = 8},
+                     .make = [](const PolicyMemory& memory, const PolicyTuning& tuning) {
+                       return std::make_unique<ActiveLists>(memory, tuning, false);
+                     }}};
 }
 
 }  // namespace sluice::policies

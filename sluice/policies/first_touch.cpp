@@ -44,13 +44,10 @@ class FirstTouch final : public Policy {
 }  // namespace
 
 PolicyEntry numa_first_touch_policy() {
-  return {"numa-first-touch",
-          "a page goes to fast memory while there is room, and stays where it is",
-          true,
-          {},
-          [](const PolicyMemory& memory, const PolicyTuning& tuning) {
+  return {"numa-first-touch", "a page goes to fast memory while there is room, and stays where it is",
+          PagePolicy{.make = [](const PolicyMemory& memory, const PolicyTuning& tuning) {
             return std::make_unique<FirstTouch>(memory, tuning);
-          }};
+          }}};
 }
 
 }  // namespace sluice::policies

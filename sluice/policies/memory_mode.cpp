@@ -84,13 +84,11 @@ std::vector<std::pair<std::string, double>> MemoryMode::figures() const {
 }
 
 PolicyEntry memory_mode_policy() {
-  return {"memory-mode",
-          "fast memory as a direct-mapped hardware cache of 64-byte lines",
-          true,
-          {.page_bytes = 64},
-          [](const PolicyMemory& memory, const PolicyTuning& tuning) {
-            return std::make_unique<MemoryMode>(memory, tuning);
-          }};
+  return {
+      "memory-mode", "fast memory as a direct-mapped hardware cache of 64-byte lines",
+      PagePolicy{.defaults = {.page_bytes = 64}, .make = [](const PolicyMemory& memory, const PolicyTuning& tuning) {
+                   return std::make_unique<MemoryMode>(memory, tuning);
+                 }}};
 }
 
 }  // namespace sluice::policies

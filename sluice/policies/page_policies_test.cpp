@@ -22,7 +22,7 @@ PolicyMemory memory_of(PageIndex frames, PageIndex pages) {
 }
 
 TEST(FirstTouch, TheFirstPagesTouchedStayFast) {
-  const auto policy = find_policy("numa-first-touch")->make(memory_of(2, 4), {});
+  const auto policy = find_policy("numa-first-touch")->pages->make(memory_of(2, 4), {});
   EXPECT_EQ(access(*policy, read_page(3)).found_fast, kPage);
   // Half of page 0, which gets the last frame, and half of page 1, which gets none.
   const AccessCharge both = access(*policy, {{kPage / 2, 3 * kPage / 2}, true, true});
@@ -40,7 +40,7 @@ TEST(FirstTouch, TheFirstPagesTouchedStayFast) {
 
 // Tensors that share a page: what is small and used all the time is slow because the page was touched late.
 TEST(FirstTouch, ATensorSharesTheFateOfItsPage) {
-  const auto policy = find_policy("numa-first-touch")->make(memory_of(1, 2), {});
+  const auto policy = find_policy("numa-first-touch")->pages->make(memory_of(1, 2), {});
   access(*policy, write({0, 100}));
   access(*policy, write({kPage + 200, 2 * kPage}));
   EXPECT_EQ(access(*policy, read({100, 200})).found_fast, 100);

@@ -67,8 +67,10 @@ Error unknown_policy(std::string_view name) {
 
 Result<std::unique_ptr<Policy>> make_policy(const PolicyEntry& entry, const PolicyMemory& memory,
                                             const PolicyTuning& tuning) {
-  const bool passes = entry.defaults.scan_period == 0 || tuning.scan_period > 0;
-  const Bytes smallest_page = std::min(kSmallestPage, entry.defaults.page_bytes);
+  SLUICE_CHECK(entry.pages.has_value(), "a policy over pages");
+  const PolicyTuning& defaults = entry.pages->defaults;
+  const bool passes = defaults.scan_period == 0 || tuning.scan_period > 0;
+  const Bytes smallest_page = std::min(kSmallestPage, defaults.page_bytes);
   const bool sensible = tuning.page_bytes >= smallest_page && passes && tuning.copy_threads > 0 &&
                         tuning.copy_thread_bandwidth > 0 && tuning.concurrent_migrations > 0 &&
                         tuning.migration_seconds >= 0 && tuning.fault_seconds >= 0 && tuning.fault_bytes >= 0;
@@ -84,10 +86,11 @@ Result<std::unique_ptr<Policy>> make_policy(const PolicyEntry& entry, const Poli
                              format_bytes(memory.fast_bytes), format_bytes(tuning.page_bytes)),
                  tuning.page_bytes, memory.fast_bytes};
   }
-  return entry.make(memory, tuning);
+  return entry.pages->make(memory, tuning);
 }
 
 Result<PolicyTiers> find_policy_tiers(const PolicyEntry& entry, const memory::Machine& machine) {
+  SLUICE_CHECK(entry.pages.has_value(), "a policy over pages");
   if (machine.tiers.size() < 2) {
     return Error{
         ErrorCode::kBadInput,
@@ -104,7 +107,7 @@ Result<PolicyTiers> find_policy_tiers(const PolicyEntry& entry, const memory::Ma
     return Error{ErrorCode::kBadInput, fmt::format("policy {} needs links both ways between tiers '{}' and '{}'",
                                                    entry.name, machine.tier(0).name, machine.tier(1).name)};
   }
-  if (entry.addressable && !machine.tier(1).addressable) {
+  if (entry.pages->addressable && !machine.tier(1).addressable) {
     return Error{ErrorCode::kUnsupported,
                  fmt::format("policy {} leaves data in slow memory to be used in place, and ops cannot address tier "
                              "'{}'; use a tier they can (--slow optane or --slow pmbd), or policy um",

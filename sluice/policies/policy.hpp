@@ -112,12 +112,17 @@ struct PolicyTuning {
   Bytes fault_bytes = 0;                        // adjacent missing bytes that one fault brings, at most
 };
 
-struct PolicyEntry {
-  std::string_view name;
-  std::string_view summary;  // one line for --help and docs
-  bool addressable = true;   // ops use the slow tier in place; else everything is brought to them
+// What sees pages.
+struct PagePolicy {
+  bool addressable = true;  // ops use the slow tier in place; else everything is brought to them
   PolicyTuning defaults;
   std::function<std::unique_ptr<Policy>(const PolicyMemory&, const PolicyTuning&)> make;
+};
+
+struct PolicyEntry {
+  std::string_view name;
+  std::string_view summary;         // one line for --help and docs
+  std::optional<PagePolicy> pages;  // none: dtr, which decides over whole values of a step (dtr/dtr.hpp)
 };
 
 const std::vector<PolicyEntry>& policies();
@@ -133,7 +138,8 @@ struct PolicyTiers {
   memory::LinkId outward = 0;
 };
 
-// kBadInput without a slow tier or links; kUnsupported where ops would have to address a tier that they cannot.
+// Of a policy over pages, as make_policy(). kBadInput without a slow tier or links; kUnsupported where ops would have to
+// address a tier that they cannot.
 Result<PolicyTiers> find_policy_tiers(const PolicyEntry& entry, const memory::Machine& machine);
 
 // `bytes`: of the address space.

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "sluice/policies/dtr/dtr.hpp"
+#include <utility>
 
 namespace sluice::policies {
 namespace {
@@ -12,19 +12,16 @@ constexpr double kMostOfACount = 2147483647;
 constexpr double kMostBytes = static_cast<double>(Bytes{1} << 53);
 constexpr double kMostSeconds = 1e9;
 
-Result<plan::PolicySetting> parse_setting(std::string_view text, const WrittenSetting& written) {
+Status set(std::any& tuning, std::string_view text, const WrittenSetting& written) {
   const Setting* setting = policy_settings().find(written.name);
   if (setting == nullptr || !written.value) {
     return bad_input(fmt::format("policy '{}': no setting '{}'; write NAME:SETTING=VALUE with one of {}", text,
                                  written.name, policy_settings().names()));
   }
   const Result<double> value = setting->read(*written.value);
-  if (value.ok()) return plan::PolicySetting{std::string(written.name), *value};
-  return bad_input(fmt::format("policy '{}': {}: {}", text, written.name, value.error().message));
-}
-
-Error error_at(std::string_view place, const std::string& message) {
-  return {ErrorCode::kBadInput, fmt::format("/policy/{}: {}", place, message)};
+  if (!value.ok()) return bad_input(fmt::format("policy '{}': {}: {}", text, written.name, value.error().message));
+  setting->set(tuning, *value);
+  return {};
 }
 
 }  // namespace
@@ -57,49 +54,31 @@ const Settings& policy_settings() {
 
 const PolicyEntry* find_policy_of(std::string_view text) { return find_policy(name_in(text)); }
 
-bool names_policy(std::string_view text) { return find_policy_of(text) != nullptr || name_in(text) == kDtrName; }
+bool names_policy(std::string_view text) { return find_policy_of(text) != nullptr; }
 
 std::vector<std::string_view> known_policies() {
   std::vector<std::string_view> known;
   for (const PolicyEntry& each : policies()) known.push_back(each.name);
-  known.push_back(kDtrName);
   return known;
 }
 
-bool is_dtr(const plan::PolicyRequest& request) { return request.name == kDtrName; }
-
-Result<plan::PolicyRequest> parse_policy(std::string_view text, Bytes fast_bytes) {
-  if (text == kDtrName) return plan::PolicyRequest{std::string(kDtrName), {}, fast_bytes};
-  if (names_policy(text) && find_policy_of(text) == nullptr) {
-    return bad_input(fmt::format("policy '{}': {} has no settings", text, kDtrName));
-  }
+Result<ChosenPolicy> choose_policy(std::string_view text, Bytes fast_bytes) {
   const PolicyEntry* entry = find_policy_of(text);
   if (entry == nullptr) return unknown_policy(text);
-  plan::PolicyRequest request{std::string(entry->name), {}, fast_bytes};
-  for (const WrittenSetting& each : settings_in(text)) {
-    SLUICE_ASSIGN(plan::PolicySetting setting, parse_setting(text, each));
-    request.settings.push_back(std::move(setting));
+  const std::vector<WrittenSetting> settings = settings_in(text);
+  if (!entry->pages) {
+    if (settings.empty()) return ChosenPolicy(ChosenDtr{fast_bytes});
+    return bad_input(fmt::format("policy '{}': {} has no settings", text, entry->name));
   }
-  return request;
+  std::any tuning = entry->pages->defaults;
+  for (const WrittenSetting& each : settings) SLUICE_RETURN_IF_ERROR(set(tuning, text, each));
+  return ChosenPolicy(ChosenPages{entry, std::any_cast<PolicyTuning>(tuning), fast_bytes});
 }
 
-Result<ChosenPolicy> choose_policy(const plan::PolicyRequest& request) {
-  ChosenPolicy chosen{.entry = find_policy(request.name)};
-  if (chosen.entry == nullptr) return error_at("name", unknown_policy(request.name).message);
-  std::any tuning = chosen.entry->defaults;
-  for (std::size_t i = 0; i < request.settings.size(); ++i) {
-    const plan::PolicySetting& wanted = request.settings[i];
-    const Setting* setting = policy_settings().find(wanted.name);
-    if (setting == nullptr) {
-      return error_at(fmt::format("settings/{}/name", i),
-                      fmt::format("no setting '{}'; there are {}", wanted.name, policy_settings().names()));
-    }
-    const Status fits = setting->check(wanted.value);
-    if (!fits.ok()) return error_at(fmt::format("settings/{}/value", i), fits.error().message);
-    setting->set(tuning, wanted.value);
-  }
-  chosen.tuning = std::any_cast<PolicyTuning>(tuning);
-  return chosen;
+Result<ChosenPages> choose_pages(std::string_view text, Bytes fast_bytes) {
+  SLUICE_ASSIGN(ChosenPolicy chosen, choose_policy(text, fast_bytes));
+  if (auto* pages = std::get_if<ChosenPages>(&chosen)) return std::move(*pages);
+  return bad_input(fmt::format("policy '{}' has no pages to move: leave it out", text));
 }
 
 }  // namespace sluice::policies

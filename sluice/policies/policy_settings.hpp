@@ -8,38 +8,40 @@
 // (counts).
 #pragma once
 
+#include <variant>
+
 #include "sluice/base/settings.hpp"
-#include "sluice/plan/plan.hpp"
 #include "sluice/policies/policy.hpp"
 
 namespace sluice::policies {
 
-// Whether the part ahead of the settings is a policy, dtr among them.
+// A policy over pages, and what it was given.
+struct ChosenPages {
+  const PolicyEntry* entry = nullptr;
+  PolicyTuning tuning;   // the entry's defaults and the settings; make_policy() checks whether it makes sense
+  Bytes fast_bytes = 0;  // the fast memory that it may use
+};
+
+// dtr (dtr/dtr.hpp), which has no settings.
+struct ChosenDtr {
+  Bytes fast_bytes = 0;  // all that the step has
+};
+
+// A policy's name and settings, resolved.
+using ChosenPolicy = std::variant<ChosenPages, ChosenDtr>;
+
+// Reads a text. kBadInput for an unknown policy or setting, or a value that cannot be read or is out of range.
+Result<ChosenPolicy> choose_policy(std::string_view text, Bytes fast_bytes);
+// The same where only pages will do: kBadInput for dtr too.
+Result<ChosenPages> choose_pages(std::string_view text, Bytes fast_bytes);
+
+// find_policy() of the part ahead of the settings, and whether there is one.
+const PolicyEntry* find_policy_of(std::string_view text);
 bool names_policy(std::string_view text);
 std::vector<std::string_view> known_policies();
 
-// dtr decides over whole values of a step and sees no pages: simulators and executors of its own run it
-// (policies/dtr/dtr.hpp), and find_policy() and choose_policy() do not know it.
-bool is_dtr(const plan::PolicyRequest& request);
-
-// find_policy() of the part ahead of the settings.
-const PolicyEntry* find_policy_of(std::string_view text);
-
-// Reads a text as a request for `fast_bytes` of fast memory. kBadInput for an unknown policy or setting, or a value
-// that cannot be read. dtr has no settings.
-Result<plan::PolicyRequest> parse_policy(std::string_view text, Bytes fast_bytes);
-
-// Of PolicyTuning: what may be set of any policy but dtr. Each has defaults of its own and ignores what it has no use
-// for; make_policy() checks what else makes sense.
+// Of PolicyTuning: what may be set of any policy over pages. Each has defaults of its own and ignores what it has no use
+// for.
 const Settings& policy_settings();
-
-struct ChosenPolicy {
-  const PolicyEntry* entry = nullptr;
-  PolicyTuning tuning;
-};
-
-// kBadInput, with the place in the plan ("/policy/settings/0/name"), for an unknown policy or setting, or a value out
-// of range: a request may come from a plan file. make_policy() checks whether a value makes sense.
-Result<ChosenPolicy> choose_policy(const plan::PolicyRequest& request);
 
 }  // namespace sluice::policies

@@ -8,16 +8,13 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Result<ChosenPolicy> choose(std::string_view text) {
-  SLUICE_ASSIGN(const plan::PolicyRequest request, parse_policy(text, kMiB));
-  return choose_policy(request);
-}
+Result<ChosenPages> choose(std::string_view text) { return choose_pages(text, kMiB); }
 
 TEST(PolicySettings, AreAddedToTheDefaults) {
   const auto plain = choose("ial");
   ASSERT_TRUE(plain.ok());
   EXPECT_EQ(plain->entry, find_policy("ial"));
-  EXPECT_EQ(plain->tuning.scan_period, find_policy("ial")->defaults.scan_period);
+  EXPECT_EQ(plain->tuning.scan_period, find_policy("ial")->pages->defaults.scan_period);
 
   const auto ial = choose("ial:period=0.02:threads=2:concurrent=3:migration=1e-5:page=2MiB");
   ASSERT_TRUE(ial.ok()) << ial.error().message;
@@ -32,7 +29,7 @@ TEST(PolicySettings, AreAddedToTheDefaults) {
   ASSERT_TRUE(um.ok()) << um.error().message;
   EXPECT_EQ(um->tuning.fault_seconds, 5e-5);
   EXPECT_EQ(um->tuning.fault_bytes, 64 * kKiB);
-  EXPECT_EQ(um->tuning.page_bytes, find_policy("um")->defaults.page_bytes);
+  EXPECT_EQ(um->tuning.page_bytes, find_policy("um")->pages->defaults.page_bytes);
 }
 
 TEST(PolicySettings, AreRefusedWithTheReason) {
@@ -40,7 +37,9 @@ TEST(PolicySettings, AreRefusedWithTheReason) {
     const auto chosen = choose(text);
     return chosen.ok() ? std::string("accepted") : chosen.error().message;
   };
-  EXPECT_THAT(message("lru:page=4KiB"), HasSubstr("unknown policy"));
+  EXPECT_THAT(message("lru:page=4KiB"), HasSubstr("unknown policy 'lru:page=4KiB'; known policies: numa-first-touch"));
+  EXPECT_THAT(message("dtr:page=4KiB"), HasSubstr("dtr has no settings"));
+  EXPECT_THAT(message("dtr"), HasSubstr("no pages"));
   EXPECT_THAT(message("ial:colour=red"), HasSubstr("no setting 'colour'"));
   EXPECT_THAT(message("ial:colour=red"), HasSubstr("period"));
   EXPECT_THAT(message("ial:period"), HasSubstr("SETTING=VALUE"));
@@ -53,17 +52,11 @@ TEST(PolicySettings, AreRefusedWithTheReason) {
   EXPECT_THAT(message("ial:threads=5000000000"), HasSubstr("not a whole number within range"));
 }
 
-TEST(PolicySettings, OfARequestAreRefusedWithTheirPlaceInThePlan) {
-  const auto message = [](const plan::PolicyRequest& request) {
-    const auto chosen = choose_policy(request);
-    return chosen.ok() ? std::string("accepted") : chosen.error().message;
-  };
-  const plan::PolicySetting page{"page", 8192};
-  EXPECT_EQ(message({"um", {page}, kMiB}), "accepted");
-  EXPECT_THAT(message({"um:page=4KiB", {}, kMiB}), HasSubstr("/policy/name: unknown policy 'um:page=4KiB'"));
-  EXPECT_THAT(message({"um", {page, {"colour", 1}}, kMiB}), HasSubstr("/policy/settings/1/name: no setting 'colour'"));
-  EXPECT_THAT(message({"um", {{"page", 0.5}}, kMiB}), HasSubstr("/policy/settings/0/value: 0.5 is not a whole number"));
-  EXPECT_THAT(message({"um", {page, {"threads", 1e300}}, kMiB}), HasSubstr("/policy/settings/1/value"));
+TEST(PolicySettings, DtrIsAPolicyOfItsOwnKind) {
+  const Result<ChosenPolicy> chosen = choose_policy("dtr", 3 * kMiB);
+  ASSERT_TRUE(chosen.ok());
+  EXPECT_EQ(std::get<ChosenDtr>(*chosen).fast_bytes, 3 * kMiB);
+  EXPECT_TRUE(names_policy("dtr:page=4KiB"));
 }
 
 TEST(PolicySettings, ANameBeforeSettingsIsFound) {

@@ -29,28 +29,33 @@ TEST(Policies, HaveNamesAndSummaries) {
     EXPECT_TRUE(names.insert(entry.name).second) << entry.name;
     EXPECT_FALSE(entry.summary.empty());
     EXPECT_EQ(find_policy(entry.name), &entry);
-    const auto made = make_policy(entry, {.fast_bytes = kMiB, .address_bytes = kGiB}, entry.defaults);
+    if (!entry.pages) continue;
+    const auto made = make_policy(entry, {.fast_bytes = kMiB, .address_bytes = kGiB}, entry.pages->defaults);
     EXPECT_TRUE(made.ok());
   }
   EXPECT_EQ(find_policy("sentinel"), nullptr);
+  ASSERT_NE(find_policy("dtr"), nullptr);
+  EXPECT_FALSE(find_policy("dtr")->pages);
 }
 
 TEST(Policies, RefuseWhatMakesNoSense) {
   for (const PolicyEntry& entry : policies()) {
     SCOPED_TRACE(entry.name);
-    const auto nothing = make_policy(entry, {.fast_bytes = entry.defaults.page_bytes - 1}, entry.defaults);
+    if (!entry.pages) continue;
+    const PolicyTuning& defaults = entry.pages->defaults;
+    const auto nothing = make_policy(entry, {.fast_bytes = defaults.page_bytes - 1}, defaults);
     ASSERT_FALSE(nothing.ok());
     EXPECT_EQ(nothing.error().code, ErrorCode::kInfeasible);
     EXPECT_NE(nothing.error().message.find("--fast"), std::string::npos);
-    PolicyTuning tuning = entry.defaults;
+    PolicyTuning tuning = defaults;
     tuning.copy_threads = 0;
     ASSERT_FALSE(make_policy(entry, {.fast_bytes = kMiB}, tuning).ok());
-    tuning = entry.defaults;
+    tuning = defaults;
     tuning.page_bytes = entry.name == "memory-mode" ? 63 : 4095;
     ASSERT_FALSE(make_policy(entry, {.fast_bytes = kMiB}, tuning).ok());
-    tuning = entry.defaults;
+    tuning = defaults;
     tuning.scan_period = 0;
-    EXPECT_EQ(make_policy(entry, {.fast_bytes = kMiB}, tuning).ok(), entry.defaults.scan_period == 0);
+    EXPECT_EQ(make_policy(entry, {.fast_bytes = kMiB}, tuning).ok(), defaults.scan_period == 0);
   }
 }
 
@@ -84,8 +89,8 @@ TEST(Charges, SlowBytesCostWhatTheCostModelSays) {
     const graph::Liveness liveness = graph::analyze_liveness(step.graph);
     const layout::PageLayout layout = layout::allocation_order_layout(step.graph, liveness);
     const StepAccesses accesses = step_accesses(step.graph, liveness, layout, costs.traffic());
-    PolicyTuning tuning = find_policy("numa-first-touch")->defaults;
-    const auto policy = find_policy("numa-first-touch")->make({.fast_bytes = 0, .address_bytes = layout.bytes}, tuning);
+    const PagePolicy& pages = *find_policy("numa-first-touch")->pages;
+    const auto policy = pages.make({.fast_bytes = 0, .address_bytes = layout.bytes}, pages.defaults);
     for (graph::OpIndex op = 0; op < step.graph.op_count(); ++op) {
       const AccessCharge charge = charge_op(*policy, accesses, op, 0);
       const graph::Op& instruction = step.graph.op(op);

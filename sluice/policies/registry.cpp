@@ -1,3 +1,4 @@
+#include "sluice/policies/dtr/dtr.hpp"
 #include "sluice/policies/policy.hpp"
 
 namespace sluice::policies {
@@ -12,7 +13,7 @@ SLUICE_POLICIES(SLUICE_DECLARE_POLICY)
 
 #define SLUICE_CALL_POLICY(name) name##_policy(),
 const std::vector<PolicyEntry>& policies() {
-  static const std::vector<PolicyEntry> table{SLUICE_POLICIES(SLUICE_CALL_POLICY)};
+  static const std::vector<PolicyEntry> table{SLUICE_POLICIES(SLUICE_CALL_POLICY){kDtrName, kDtrSummary, {}}};
   return table;
 }
 

@@ -111,13 +111,12 @@ std::vector<std::pair<std::string, double>> UnifiedMemory::figures() const {
 namespace {
 
 PolicyEntry unified_memory_policy(std::string_view name, std::string_view summary, Prefetching prefetching) {
-  return {name,
-          summary,
-          false,
-          {.page_bytes = 64 * kKiB, .fault_seconds = 30e-6, .fault_bytes = 2 * kMiB},
-          [prefetching](const PolicyMemory& memory, const PolicyTuning& tuning) {
-            return std::make_unique<UnifiedMemory>(memory, tuning, prefetching);
-          }};
+  return {name, summary,
+          PagePolicy{.addressable = false,
+                     .defaults = {.page_bytes = 64 * kKiB, .fault_seconds = 30e-6, .fault_bytes = 2 * kMiB},
+                     .make = [prefetching](const PolicyMemory& memory, const PolicyTuning& tuning) {
+                       return std::make_unique<UnifiedMemory>(memory, tuning, prefetching);
+                     }}};
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 
 #include "sluice/plan/plan_graph.hpp"
 #include "sluice/plan/rooms.hpp"
-#include "sluice/policies/policy_settings.hpp"
 #include "sluice/report/run_record.hpp"
 
 namespace sluice::report {
@@ -35,9 +34,14 @@ json span_event(int lane, const std::string& name, const char* category, Seconds
 
 class TraceWriter {
  public:
-  TraceWriter(const graph::Graph& graph, const memory::Machine& machine, const plan::Plan& plan,
+  TraceWriter(const graph::Graph& graph, const memory::Machine& machine, const policies::Run& run,
               const program::Program& program)
-      : step_(graph, plan), graph_(step_.graph()), machine_(machine), plan_(plan), program_(program) {
+      : plan_(policies::plan_of(run)),
+        step_(graph, plan_),
+        graph_(step_.graph()),
+        machine_(machine),
+        program_(program),
+        residencies_are_obeyed_(!std::holds_alternative<policies::DtrRun>(run)) {
     events_.push_back(lane_name(kComputeLane, machine.processors.empty() ? "compute" : processor_name(kMainProcessor)));
     for (ProcessorId id = 1; id < static_cast<ProcessorId>(machine.processors.size()); ++id) {
       events_.push_back(lane_name(processor_lane(id), processor_name(id)));
@@ -54,8 +58,7 @@ class TraceWriter {
   void add_step(const TracedStep& traced, Seconds start) {
     add_ops(traced, start);
     add_transfers(traced, start);
-    // What dtr holds is decided in the step, and the residencies of its plan are not what is there.
-    if (!plan_.policy || !policies::is_dtr(*plan_.policy)) add_counters(traced.trace, start);
+    if (residencies_are_obeyed_) add_counters(traced.trace, start);
   }
 
   json finish() {
@@ -143,19 +146,20 @@ class TraceWriter {
     return op <= 0 ? 0 : trace.ops[static_cast<std::size_t>(op) - 1].end;
   }
 
+  const plan::Plan& plan_;
   plan::PlanGraph step_;
   const graph::Graph& graph_;
   const memory::Machine& machine_;
-  const plan::Plan& plan_;
   const program::Program& program_;
+  bool residencies_are_obeyed_;
   json events_ = json::array();
 };
 
 }  // namespace
 
-json chrome_trace(const graph::Graph& graph, const memory::Machine& machine, const plan::Plan& plan,
+json chrome_trace(const graph::Graph& graph, const memory::Machine& machine, const policies::Run& run,
                   const program::Program& program, std::span<const TracedStep> steps) {
-  TraceWriter writer(graph, machine, plan, program);
+  TraceWriter writer(graph, machine, run, program);
   Seconds start = 0;
   for (const TracedStep& traced : steps) {
     writer.add_step(traced, start);

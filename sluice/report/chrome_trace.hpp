@@ -6,7 +6,7 @@
 //   dram bytes   ____/~~~~~~~~~~~~~~~\_______
 //
 // Counters follow the plan's residencies: room counts from the moment it is reserved to the moment it is given back,
-// at the measured times of the ops that bound it. Times are microseconds since the first step's start. Steps follow
+// at the measured times of the ops that bound it; under dtr there are none, because nobody says what it holds. Times are microseconds since the first step's start. Steps follow
 // each other without the gap that was between them. The trace's metadata says when a tier or link is emulated.
 #pragma once
 
@@ -14,6 +14,7 @@
 #include <span>
 
 #include "sluice/memory/machine.hpp"
+#include "sluice/policies/run.hpp"
 #include "sluice/program/program.hpp"
 #include "sluice/program/step_times.hpp"
 
@@ -24,7 +25,7 @@ struct TracedStep {
   program::StepTimes trace;  // measured, or predicted
 };
 
-nlohmann::json chrome_trace(const graph::Graph& graph, const memory::Machine& machine, const plan::Plan& plan,
+nlohmann::json chrome_trace(const graph::Graph& graph, const memory::Machine& machine, const policies::Run& run,
                             const program::Program& program, std::span<const TracedStep> steps);
 
 }  // namespace sluice::report

@@ -7,7 +7,6 @@
 #include "sluice/report/bound_note.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/trial_record.hpp"
-#include "sluice/train/policy_run.hpp"
 
 namespace sluice::report {
 namespace {
@@ -47,7 +46,7 @@ json row_json(const experiment::ComparisonRow& row) {
   for (const Seconds seconds : row.rounds) rounds.push_back(seconds * 1e3);
   return {{"planner", row.planner},
           {"trials", row.trials ? trials_json(*row.trials) : json()},
-          {"planner_config", row.plan.planner_config},
+          {"planner_config", row.plan().planner_config},
           {"step_ms", milliseconds(row.step_seconds)},
           {"round_ms", rounds},
           {"slowdown", row.slowdown.median},
@@ -58,10 +57,10 @@ json row_json(const experiment::ComparisonRow& row) {
           {"slowdown_of_starts", row.slowdown_of_starts},
           {"predicted_slowdown", row.predicted_slowdown},
           {"ratio_error", row.ratio_error()},
-          {"predicted_ms", row.plan.predicted_step_seconds * 1e3},
+          {"predicted_ms", row.plan().predicted_step_seconds * 1e3},
           {"prediction_error", row.prediction_error()},
-          {"lower_bound_ms", row.plan.lower_bound_seconds * 1e3},
-          {"order_bound_ms", row.plan.order_bound_seconds * 1e3},
+          {"lower_bound_ms", row.plan().lower_bound_seconds * 1e3},
+          {"order_bound_ms", row.plan().order_bound_seconds * 1e3},
           {"scaled_bound_ms", row.bound_seconds * 1e3},
           {"stall_ms", row.stall_seconds * 1e3},
           {"bytes_in", row.bytes_in},
@@ -72,10 +71,10 @@ json row_json(const experiment::ComparisonRow& row) {
           {"locality", row.locality},
           {"predicted_parts_ms", row.predicted_parts ? sim::breakdown_json(*row.predicted_parts) : nlohmann::json()},
           {"measured_parts_ms", row.measured_parts ? sim::breakdown_json(*row.measured_parts) : nlohmann::json()},
-          {"fast_budget_bytes", train::usable_fast_bytes(row.plan)},
-          {"asked_budget_bytes", row.plan.raised_from.value_or(train::usable_fast_bytes(row.plan))},
-          {"budget_raised", row.plan.raised_from.has_value()},
-          {"fast_arena_bytes", train::fast_arena_bytes(row.plan)},
+          {"fast_budget_bytes", policies::usable_fast_bytes(row.run)},
+          {"asked_budget_bytes", row.plan().raised_from.value_or(policies::usable_fast_bytes(row.run))},
+          {"budget_raised", row.plan().raised_from.has_value()},
+          {"fast_arena_bytes", policies::fast_arena_bytes(row.run)},
           {"peak_rss_bytes", row.peak_rss_bytes},
           {"final_loss", row.loss(row.loss_bits.size() - 1)},
           {"losses", losses_of(row)},
@@ -84,8 +83,8 @@ json row_json(const experiment::ComparisonRow& row) {
           {"same_losses", row.same_losses},
           {"same_parameters", row.same_parameters},
           {"other_choices", row.other_choices},
-          {"ops_by_other_kernels", plan::count_choices(row.plan).other_kernels},
-          {"ops_on_other_processors", plan::count_choices(row.plan).other_processors},
+          {"ops_by_other_kernels", plan::count_choices(row.plan()).other_kernels},
+          {"ops_on_other_processors", plan::count_choices(row.plan()).other_processors},
           {"notes", row.notes}};
 }
 

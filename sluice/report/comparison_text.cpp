@@ -14,7 +14,6 @@
 #include "sluice/report/host_cpu.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
-#include "sluice/train/policy_run.hpp"
 
 namespace sluice::report {
 namespace {
@@ -48,8 +47,8 @@ std::vector<std::string> cells_of(const experiment::ComparisonRow& row) {
           mebibytes(row.bytes_in),
           mebibytes(row.bytes_out),
           locality_cell(row),
-          mebibytes(train::usable_fast_bytes(row.plan)) + (row.plan.raised_from ? "*" : ""),
-          mebibytes(train::fast_arena_bytes(row.plan)),
+          mebibytes(policies::usable_fast_bytes(row.run)) + (row.plan().raised_from ? "*" : ""),
+          mebibytes(policies::fast_arena_bytes(row.run)),
           mebibytes(row.peak_rss_bytes),
           fmt::format("{:.6f}", row.loss(row.loss_bits.size() - 1)),
           row.parameter_hash.substr(0, 8),
@@ -70,13 +69,13 @@ std::string raised_note(const experiment::ComparisonRow& row, Bytes asked, const
   return fmt::format(
       "* {} cannot do with the {} asked for: its budget is the smallest feasible one, {} ({:.1f} % of "
       "everything)",
-      row.planner, format_bytes(asked), format_bytes(row.plan.budgets[0]),
-      100 * static_cast<double>(row.plan.budgets[0]) / static_cast<double>(planners::fast_only_bytes(graph)));
+      row.planner, format_bytes(asked), format_bytes(row.plan().budgets[0]),
+      100 * static_cast<double>(row.plan().budgets[0]) / static_cast<double>(planners::fast_only_bytes(graph)));
 }
 
 std::optional<std::string> below_bound_note(const experiment::ComparisonRow& row, const graph::Graph& graph) {
-  if (!bound_applies(row.plan)) return std::nullopt;
-  return explain_below_bound(bound_of(graph), row.plan.budgets[memory::kFastTier],
+  if (!bound_applies(row.plan())) return std::nullopt;
+  return explain_below_bound(bound_of(graph), row.plan().budgets[memory::kFastTier],
                              Loss{row.slowdown.median - 1, "measured"});
 }
 
@@ -87,7 +86,7 @@ std::string trials_note(const experiment::ComparisonRow& row) {
 
 // That the bits are not those of a run that was asked for nothing.
 std::optional<std::string> kernels_note(const experiment::ComparisonRow& row) {
-  const std::string choices = plan::describe_choices(row.plan);
+  const std::string choices = plan::describe_choices(row.plan());
   if (!choices.empty()) return fmt::format("{}: {}", row.planner, choices);
   if (!row.other_choices) return std::nullopt;
   return fmt::format("{} runs all ops by the default kernels on one processor, and fast-only does not", row.planner);
@@ -201,7 +200,7 @@ std::string comparison_text(const ComparisonHeading& heading, const experiment::
       continue;
     }
     table.add_row(cells_of(row));
-    if (const auto asked = row.plan.raised_from) notes.insert(raised_note(row, *asked, heading.graph));
+    if (const auto asked = row.plan().raised_from) notes.insert(raised_note(row, *asked, heading.graph));
     if (const auto below = below_bound_note(row, heading.graph)) notes.insert(*below);
     if (row.trials) notes.insert(trials_note(row));
     if (const auto kernels = kernels_note(row)) notes.insert(*kernels);

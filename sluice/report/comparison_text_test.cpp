@@ -15,10 +15,12 @@ using ::testing::Not;
 experiment::ComparisonRow row(const std::string& planner) {
   experiment::ComparisonRow row;
   row.planner = planner;
-  row.plan.planner = planner;
-  row.plan.predicted_step_seconds = 0.11;
-  row.plan.budgets = {kMiB, kMiB};
-  row.plan.arena_bytes = {kMiB, 0};
+  plan::Plan plan;
+  plan.planner = planner;
+  plan.predicted_step_seconds = 0.11;
+  plan.budgets = {kMiB, kMiB};
+  plan.arena_bytes = {kMiB, 0};
+  row.run = std::move(plan);
   row.rounds = {0.1, 0.1};
   row.step_seconds = spread_of(row.rounds);
   row.slowdown = spread_of({1.0, 1.0});
@@ -60,7 +62,7 @@ TEST_F(ComparisonTextTest, BitsThatDifferAreShouted) {
 
 TEST_F(ComparisonTextTest, OtherKernelsMayRoundDifferently) {
   experiment::ComparisonResult result{.rows = {row("fast-only"), row("kernel-choice"), row("oim")}};
-  result.rows[1].plan.ops = {{1, {}}, {0, {}}};
+  std::get<plan::Plan>(result.rows[1].run).ops = {{1, {}}, {0, {}}};
   result.rows[1].other_choices = true;
   EXPECT_THAT(text(result), HasSubstr("01234567  same\n")) << "they may also round alike";
   result.rows[1].same_losses = false;

@@ -147,13 +147,12 @@ PolicyTimeline simulate_policy(const graph::Graph& graph, const graph::Liveness&
   return timeline;
 }
 
-Result<PolicyTimeline> predict_policy(const plan::PolicyRequest& request, const graph::Graph& graph,
+Result<PolicyTimeline> predict_policy(const policies::ChosenPages& chosen, const graph::Graph& graph,
                                       const profile::CostModel& costs, const memory::Machine& machine) {
-  SLUICE_ASSIGN(const policies::ChosenPolicy chosen, policies::choose_policy(request));
   SLUICE_ASSIGN(const policies::PolicyTiers tiers, policies::find_policy_tiers(*chosen.entry, machine));
   const graph::Liveness liveness = graph::analyze_liveness(graph);
   const layout::PageLayout layout = layout::allocation_order_layout(graph, liveness);
-  const policies::PolicyMemory memory = policies::policy_memory(machine, tiers, request.fast_bytes, layout.bytes);
+  const policies::PolicyMemory memory = policies::policy_memory(machine, tiers, chosen.fast_bytes, layout.bytes);
   SLUICE_ASSIGN(const std::unique_ptr<policies::Policy> policy,
                 policies::make_policy(*chosen.entry, memory, chosen.tuning));
   return simulate_policy(graph, liveness, layout, costs, machine, tiers, *policy,

@@ -13,8 +13,7 @@
 #include <vector>
 
 #include "sluice/layout/page_layout.hpp"
-#include "sluice/plan/plan.hpp"
-#include "sluice/policies/policy.hpp"
+#include "sluice/policies/policy_settings.hpp"
 #include "sluice/profile/cost_model.hpp"
 #include "sluice/sim/locality.hpp"
 #include "sluice/sim/simulator.hpp"
@@ -75,9 +74,9 @@ PolicyTimeline simulate_policy(const graph::Graph& graph, const graph::Liveness&
                                const memory::Machine& machine, const policies::PolicyTiers& tiers,
                                policies::Policy& policy, int steps);
 
-// The same for the policy of a plan, with tensors where a framework's allocator would put them, for settling_steps()
-// steps. Errors: those of choose_policy(), make_policy() and find_policy_tiers().
-Result<PolicyTimeline> predict_policy(const plan::PolicyRequest& request, const graph::Graph& graph,
+// The same with tensors where a framework's allocator would put them, for settling_steps() steps. Errors: those of
+// make_policy() and find_policy_tiers().
+Result<PolicyTimeline> predict_policy(const policies::ChosenPages& chosen, const graph::Graph& graph,
                                       const profile::CostModel& costs, const memory::Machine& machine);
 
 }  // namespace sluice::sim

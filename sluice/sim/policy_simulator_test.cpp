@@ -138,14 +138,10 @@ TEST(PolicySimulator, SettlesForAsManyStepsAsPassesTake) {
   EXPECT_EQ(settling_steps({.scan_period = 5}, 0.02), 1000);  // not more, though it takes 2000
 }
 
-TEST(PolicySimulator, PredictsByName) {
+TEST(PolicySimulator, HasAPageAtLeast) {
   const TinyRun tiny;
   const profile::CostModel costs(tiny.step.graph, tiny.profile, tiny.machine);
-  const auto unknown = predict_policy({"lru", {}, kMiB}, tiny.step.graph, costs, tiny.machine);
-  ASSERT_FALSE(unknown.ok());
-  EXPECT_EQ(unknown.error().code, ErrorCode::kBadInput);
-  EXPECT_NE(unknown.error().message.find("um-prefetch"), std::string::npos);
-  const auto tiny_budget = predict_policy({"ial", {}, 100}, tiny.step.graph, costs, tiny.machine);
+  const auto tiny_budget = predict_policy(*policies::choose_pages("ial", 100), tiny.step.graph, costs, tiny.machine);
   ASSERT_FALSE(tiny_budget.ok());
   EXPECT_EQ(tiny_budget.error().code, ErrorCode::kInfeasible);
 }
@@ -159,8 +155,9 @@ TEST(PolicySimulator, WithRoomForAllEveryPolicyComesToRest) {
     const profile::Profile profile{.op_seconds = std::vector<Seconds>(graph.ops().size(), 20 * kPolicyMicrosecond)};
     const profile::CostModel costs(graph, profile, machine);
     for (const policies::PolicyEntry& entry : policies::policies()) {
+      if (!entry.pages) continue;
       SCOPED_TRACE(entry.name);
-      const auto timeline = predict_policy({std::string(entry.name), {}, 256 * kMiB}, graph, costs, machine);
+      const auto timeline = predict_policy(*policies::choose_pages(entry.name, 256 * kMiB), graph, costs, machine);
       ASSERT_TRUE(timeline.ok()) << timeline.error().message;
       const PolicyStep step = timeline->steps.back();
       EXPECT_DOUBLE_EQ(step.locality().by_bytes(), 1);
@@ -182,15 +179,16 @@ TEST(PolicySimulator, BytesAddUpWithLittleRoom) {
     const profile::CostModel costs(graph, profile, machine);
     const Seconds fast = std::accumulate(profile.op_seconds.begin(), profile.op_seconds.end(), 0.0);
     for (const policies::PolicyEntry& entry : policies::policies()) {
+      if (!entry.pages) continue;
       SCOPED_TRACE(entry.name);
-      const auto timeline = predict_policy({std::string(entry.name), {}, 64 * kKiB}, graph, costs, machine);
+      const auto timeline = predict_policy(*policies::choose_pages(entry.name, 64 * kKiB), graph, costs, machine);
       ASSERT_TRUE(timeline.ok()) << timeline.error().message;
       for (const PolicyStep& step : timeline->steps) {
         EXPECT_GE(step.step_seconds, fast * (1 - 1e-9));
         EXPECT_LE(step.charge.found_fast, step.charge.requested);
         EXPECT_EQ(step.charge.requested, timeline->steps[0].charge.requested);
         const Bytes copied = step.charge.copied_in + step.charge.copied_out;
-        EXPECT_EQ(entry.addressable ? copied : step.charge.slow_read + step.charge.slow_written, 0);
+        EXPECT_EQ(entry.pages->addressable ? copied : step.charge.slow_read + step.charge.slow_written, 0);
       }
     }
   }

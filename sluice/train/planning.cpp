@@ -13,7 +13,6 @@
 #include "sluice/planners/rescheduled_request.hpp"
 #include "sluice/planners/schedule/everything_fast.hpp"
 #include "sluice/planners/schedule/keep_what_fits.hpp"
-#include "sluice/policies/policy_settings.hpp"
 #include "sluice/profile/cost_model.hpp"
 #include "sluice/profile/rescheduled_times.hpp"
 #include "sluice/train/estimated_profile.hpp"
@@ -107,7 +106,7 @@ Result<plan::Plan> plan_workload(const Workload& workload, const memory::Machine
                                  const profile::Profile& profile, std::string_view planner, const FastBudget& fast,
                                  const profile::AccessProfile* accesses,
                                  std::shared_ptr<const planners::PlanningWatch> watch) {
-  if (policies::names_policy(planner)) return plan_for_policy(workload, machine, profile, planner, fast);
+  SLUICE_RETURN_IF_ERROR(check_is_planner(planner));
   SLUICE_ASSIGN(BudgetedRequest asked, resolved_request(workload, machine, profile, planner, fast, accesses));
   asked.request.watch = std::move(watch);
   spdlog::debug("{} plans {} in {} of fast memory", planner, workload.graph().name,

@@ -38,7 +38,7 @@ Result<BudgetedRequest> budgeted_request(const Workload& workload, const memory:
                                          const profile::Profile& profile, std::string_view planner,
                                          const FastBudget& fast, const profile::AccessProfile* accesses = nullptr);
 
-// A verified plan with its prediction; for a policy, the plan that it runs over (policy_run.hpp). A raised budget is in
+// A verified plan with its prediction. Who takes policies too asks for a run instead (policy_run.hpp). A raised budget is in
 // the plan's budgets, and the budget that was asked for in raised_from. `watch`: of the search, or nullptr. Errors are the
 // planner's; whoever prints them asks for advice (planning_advice.hpp).
 Result<plan::Plan> plan_workload(const Workload& workload, const memory::Machine& machine,

@@ -3,56 +3,49 @@
 #include <fmt/format.h>
 
 #include "sluice/memory/on_host.hpp"
-#include "sluice/policies/policy_settings.hpp"
 #include "sluice/sim/dtr_simulator.hpp"
+#include "sluice/sim/policy_simulator.hpp"
 
 namespace sluice::train {
 namespace {
 
-Result<plan::Plan> plan_for_dtr(const Workload& workload, const memory::Machine& machine,
-                                const profile::Profile& profile, const plan::PolicyRequest& request) {
-  SLUICE_ASSIGN(plan::Plan plan,
-                plan_workload(workload, machine, profile, planners::kBaselinePlanner, {.all_ops = true}));
-  const profile::CostModel costs(workload.graph(), profile, machine);
-  SLUICE_ASSIGN(const sim::DtrTimeline timeline,
-                sim::simulate_dtr(workload.graph(), costs, machine, request.fast_bytes));
-  plan.predicted_step_seconds = timeline.times.step_seconds;
-  return plan;
+Result<Seconds> step_seconds(const policies::ChosenPages& policy, const profile::CostModel& costs,
+                             const graph::Graph& graph, const memory::Machine& machine) {
+  SLUICE_ASSIGN(const sim::PolicyTimeline timeline, sim::predict_policy(policy, graph, costs, machine));
+  return timeline.steady().step_seconds;
 }
 
-Result<plan::Plan> plan_for_pages(const Workload& workload, const memory::Machine& machine,
-                                  const profile::Profile& profile, const plan::PolicyRequest& request) {
+Result<Seconds> step_seconds(const policies::ChosenDtr& policy, const profile::CostModel& costs,
+                             const graph::Graph& graph, const memory::Machine& machine) {
+  SLUICE_ASSIGN(const sim::DtrTimeline timeline, sim::simulate_dtr(graph, costs, machine, policy.fast_bytes));
+  return timeline.times.step_seconds;
+}
+
+Result<policies::Run> run_under_policy(const Workload& workload, const memory::Machine& machine,
+                                       const profile::Profile& profile, std::string_view name, const FastBudget& fast) {
   const graph::Graph& graph = workload.graph();
+  SLUICE_RETURN_IF_ERROR(memory::check_on_host(machine, "a policy"));
+  SLUICE_ASSIGN(const std::vector<Bytes> budgets, resolve_budgets(graph, machine, name, fast.size));
+  SLUICE_ASSIGN(const policies::ChosenPolicy policy, policies::choose_policy(name, budgets[memory::kFastTier]));
   SLUICE_ASSIGN(plan::Plan plan,
                 plan_workload(workload, machine, profile, planners::kBaselinePlanner, {.all_ops = true}));
-  SLUICE_ASSIGN(const sim::PolicyTimeline timeline,
-                sim::predict_policy(request, graph, profile::CostModel(graph, profile, machine), machine));
-  plan.predicted_step_seconds = timeline.steady().step_seconds;
-  return plan;
+  const profile::CostModel costs(graph, profile, machine);
+  SLUICE_ASSIGN(plan.predicted_step_seconds,
+                std::visit([&](const auto& each) { return step_seconds(each, costs, graph, machine); }, policy));
+  plan.planner = name;
+  plan.solver_status = "no plan: a policy";
+  return policies::run_under(policy, std::move(plan));
 }
 
 }  // namespace
 
-Result<plan::Plan> plan_for_policy(const Workload& workload, const memory::Machine& machine,
-                                   const profile::Profile& profile, std::string_view policy, const FastBudget& fast) {
-  SLUICE_RETURN_IF_ERROR(memory::check_on_host(machine, "a policy"));
-  SLUICE_ASSIGN(const std::vector<Bytes> budgets, resolve_budgets(workload.graph(), machine, policy, fast.size));
-  SLUICE_ASSIGN(const plan::PolicyRequest request, policies::parse_policy(policy, budgets[memory::kFastTier]));
-  SLUICE_ASSIGN(plan::Plan plan, policies::is_dtr(request) ? plan_for_dtr(workload, machine, profile, request)
-                                                           : plan_for_pages(workload, machine, profile, request));
-  plan.planner = policy;
-  plan.solver_status = "no plan: a policy";
-  plan.policy = request;
-  return plan;
-}
-
-Bytes usable_fast_bytes(const plan::Plan& plan) {
-  return plan.policy ? plan.policy->fast_bytes : plan.budgets.at(memory::kFastTier);
-}
-
-Bytes fast_arena_bytes(const plan::Plan& plan) {
-  return plan.policy && policies::is_dtr(*plan.policy) ? plan.policy->fast_bytes
-                                                       : plan.arena_bytes.at(memory::kFastTier);
+Result<policies::Run> plan_run(const Workload& workload, const memory::Machine& machine,
+                               const profile::Profile& profile, std::string_view planner, const FastBudget& fast,
+                               const profile::AccessProfile* accesses,
+                               std::shared_ptr<const planners::PlanningWatch> watch) {
+  if (policies::names_policy(planner)) return run_under_policy(workload, machine, profile, planner, fast);
+  SLUICE_ASSIGN(plan::Plan plan, plan_workload(workload, machine, profile, planner, fast, accesses, std::move(watch)));
+  return policies::Run(std::move(plan));
 }
 
 Status check_is_planner(std::string_view name) {

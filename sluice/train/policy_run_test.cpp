@@ -34,12 +34,12 @@ class PolicyRunTest : public ::testing::Test {
     profile_ = given_profile(workload_.graph());
   }
 
-  Result<plan::Plan> plan(std::string_view policy, const char* fast = "20%") {
-    return plan_workload(workload_, machine_, profile_, policy, {*parse_memory_size(fast)});
+  Result<policies::Run> run_by(std::string_view name, const char* fast = "20%") {
+    return plan_run(workload_, machine_, profile_, name, {*parse_memory_size(fast)});
   }
 
-  std::string hash_after(const plan::Plan& plan, int steps) {
-    auto session = Session::create(workload_, machine_, plan, {}).value();
+  std::string hash_after(const policies::Run& run, int steps) {
+    auto session = Session::create(workload_, machine_, run, {}).value();
     program::StepTimes last;
     for (int step = 0; step < steps; ++step) last = session->run_step(step, 0.05F).value().trace;
     locality_ = session->locality(last);
@@ -52,33 +52,35 @@ class PolicyRunTest : public ::testing::Test {
   sim::Locality locality_;  // of the last step run
 };
 
-TEST_F(PolicyRunTest, ThePlanIsFastOnlysAndNamesThePolicy) {
+TEST_F(PolicyRunTest, ThePlanIsFastOnlysAndThePolicyComesWithIt) {
   const plan::Plan fast =
       plan_workload(workload_, machine_, profile_, planners::kBaselinePlanner, {.all_ops = true}).value();
   for (const policies::PolicyEntry& entry : policies::policies()) {
+    if (!entry.pages) continue;
     SCOPED_TRACE(entry.name);
-    const auto under = plan(entry.name);
+    const auto under = run_by(entry.name);
     ASSERT_TRUE(under.ok()) << under.error().message;
-    EXPECT_TRUE(plan::verify_plan(workload_.graph(), machine_, *under).empty());
-    EXPECT_EQ(under->residencies, fast.residencies);
-    EXPECT_EQ(under->arena_bytes, fast.arena_bytes);
-    const auto& run = under->policy;
-    ASSERT_TRUE(run);
-    EXPECT_EQ(run->name, entry.name);
-    EXPECT_EQ(run->fast_bytes, align_down(fast.budgets[memory::kFastTier] / 5, memory::kBlockAlignment));
-    EXPECT_EQ(usable_fast_bytes(*under), run->fast_bytes);
-    EXPECT_GT(under->predicted_step_seconds, fast.predicted_step_seconds);
+    const auto* run = std::get_if<policies::PagesRun>(&*under);
+    ASSERT_NE(run, nullptr);
+    EXPECT_TRUE(plan::verify_plan(workload_.graph(), machine_, run->plan).empty());
+    EXPECT_EQ(run->plan.residencies, fast.residencies);
+    EXPECT_EQ(run->plan.arena_bytes, fast.arena_bytes);
+    EXPECT_EQ(run->plan.planner, entry.name);
+    EXPECT_EQ(run->policy.entry, &entry);
+    EXPECT_EQ(run->policy.fast_bytes, align_down(fast.budgets[memory::kFastTier] / 5, memory::kBlockAlignment));
+    EXPECT_EQ(policies::usable_fast_bytes(*under), run->policy.fast_bytes);
+    EXPECT_GT(run->plan.predicted_step_seconds, fast.predicted_step_seconds);
   }
-  EXPECT_FALSE(fast.policy);
-  EXPECT_EQ(usable_fast_bytes(fast), fast.budgets[memory::kFastTier]);
+  EXPECT_EQ(policies::usable_fast_bytes(fast), fast.budgets[memory::kFastTier]);
 }
 
 TEST_F(PolicyRunTest, EveryPolicyTrainsToTheSameBits) {
-  const std::string expected = hash_after(plan("fast-only").value(), 2);
+  const std::string expected = hash_after(run_by("fast-only").value(), 2);
   EXPECT_DOUBLE_EQ(locality_.step.by_bytes(), 1);
   for (const policies::PolicyEntry& entry : policies::policies()) {
+    if (!entry.pages) continue;
     SCOPED_TRACE(entry.name);
-    EXPECT_EQ(hash_after(plan(entry.name).value(), 2), expected);
+    EXPECT_EQ(hash_after(run_by(entry.name).value(), 2), expected);
     EXPECT_GT(locality_.step.by_bytes(), 0);
     EXPECT_LT(locality_.step.by_bytes(), 1);
     EXPECT_GT(locality_.step.requested, locality_.step.found);
@@ -87,18 +89,18 @@ TEST_F(PolicyRunTest, EveryPolicyTrainsToTheSameBits) {
 
 // dtr has an arena of what it is given, whatever the budget, and makes the more again the less that is.
 TEST_F(PolicyRunTest, DtrTrainsToTheSameBitsInEveryBudget) {
-  const plan::Plan fast = plan("fast-only").value();
+  const plan::Plan fast = policies::plan_of(run_by("fast-only").value());
   const std::string expected = hash_after(fast, 2);
   Seconds shorter = 0;
   for (const char* budget : {"100%", "70%", "50%"}) {
     SCOPED_TRACE(budget);
-    const auto under = plan("dtr", budget);
+    const auto under = run_by("dtr", budget);
     ASSERT_TRUE(under.ok()) << under.error().message;
-    EXPECT_TRUE(plan::verify_plan(workload_.graph(), machine_, *under).empty());
-    EXPECT_EQ(fast_arena_bytes(*under), usable_fast_bytes(*under));
-    EXPECT_LE(usable_fast_bytes(*under), fast.budgets[memory::kFastTier]);
-    EXPECT_GE(under->predicted_step_seconds, shorter);
-    shorter = under->predicted_step_seconds;
+    EXPECT_TRUE(plan::verify_plan(workload_.graph(), machine_, policies::plan_of(*under)).empty());
+    EXPECT_EQ(policies::fast_arena_bytes(*under), policies::usable_fast_bytes(*under));
+    EXPECT_LE(policies::usable_fast_bytes(*under), fast.budgets[memory::kFastTier]);
+    EXPECT_GE(policies::plan_of(*under).predicted_step_seconds, shorter);
+    shorter = policies::plan_of(*under).predicted_step_seconds;
     auto session = Session::create(workload_, machine_, *under, {}).value();
     for (int step = 0; step < 2; ++step) ASSERT_TRUE(session->run_step(step, 0.05F).ok());
     EXPECT_EQ(session->hash_parameters().value(), expected);
@@ -113,43 +115,37 @@ TEST_F(PolicyRunTest, DtrTrainsToTheSameBitsInEveryBudget) {
 
 TEST_F(PolicyRunTest, DtrNeedsNoSlowTierAndSaysWhatDoesNotFit) {
   machine_ = *memory::make_machine({.threads = 1});
-  EXPECT_TRUE(plan("dtr", "60%").ok());
-  const auto too_small = plan("dtr", "5%");
+  EXPECT_TRUE(run_by("dtr", "60%").ok());
+  const auto too_small = run_by("dtr", "5%");
   ASSERT_FALSE(too_small.ok());
   EXPECT_TRUE(wants_more_room(too_small.error().code));
   EXPECT_THAT(too_small.error().message, HasSubstr("raise --fast"));
-  EXPECT_THAT(plan("dtr:page=4KiB", "60%").error().message, HasSubstr("dtr has no settings"));
-  plan::Plan from_file = plan("dtr", "60%").value();
-  from_file.policy->settings = {{"page", 4096}};
-  EXPECT_THAT(Session::create(workload_, machine_, from_file, {}).error().message, HasSubstr("/policy/settings"));
+  EXPECT_THAT(run_by("dtr:page=4KiB", "60%").error().message, HasSubstr("dtr has no settings"));
 }
 
 TEST_F(PolicyRunTest, SettingsGoWithTheName) {
-  const plan::Plan coarse = plan("um:page=256KiB").value();
-  EXPECT_EQ(coarse.planner, "um:page=256KiB");
-  EXPECT_EQ(coarse.policy->name, "um");
-  EXPECT_EQ(coarse.policy->settings, (std::vector<plan::PolicySetting>{{"page", 256.0 * kKiB}}));
-  EXPECT_NE(coarse.predicted_step_seconds, plan("um").value().predicted_step_seconds);
-  EXPECT_EQ(hash_after(coarse, 1), hash_after(plan("fast-only").value(), 1));
+  const policies::Run coarse = run_by("um:page=256KiB").value();
+  const plan::Plan& plan = policies::plan_of(coarse);
+  EXPECT_EQ(plan.planner, "um:page=256KiB");
+  EXPECT_EQ(std::get<policies::PagesRun>(coarse).policy.tuning.page_bytes, 256 * kKiB);
+  EXPECT_NE(plan.predicted_step_seconds, policies::plan_of(run_by("um").value()).predicted_step_seconds);
+  EXPECT_EQ(hash_after(coarse, 1), hash_after(run_by("fast-only").value(), 1));
 }
 
-TEST_F(PolicyRunTest, APlanFileThatLiesIsRefused) {
-  plan::Plan plan = this->plan("ial").value();
-  plan.policy->fast_bytes = 1;
-  const auto no_memory = Session::create(workload_, machine_, plan, {});
+TEST_F(PolicyRunTest, WhatCannotRunIsRefused) {
+  policies::PagesRun run = std::get<policies::PagesRun>(run_by("ial").value());
+  run.policy.fast_bytes = 1;
+  const auto no_memory = Session::create(workload_, machine_, run, {});
   ASSERT_FALSE(no_memory.ok());
   EXPECT_EQ(no_memory.error().code, ErrorCode::kInfeasible);
-  plan.policy->settings = {{"page", 0.5}};
-  EXPECT_THAT(Session::create(workload_, machine_, plan, {}).error().message, HasSubstr("/policy/settings/0/value"));
-  plan.policy->name = "oracle";
-  EXPECT_THAT(Session::create(workload_, machine_, plan, {}).error().message,
-              HasSubstr("/policy/name: unknown policy 'oracle'"));
+  EXPECT_THAT(plan_workload(workload_, machine_, profile_, "ial", {*parse_memory_size("20%")}).error().message,
+              HasSubstr("ial is a policy"));
 }
 
 TEST_F(PolicyRunTest, OnlyAddressableTiersAreUsedInPlaceAndOnlyEmulatedOnesRun) {
   machine_ = *memory::make_machine({.threads = 1, .slow = {{"file"}}, .spill_path = ::testing::TempDir()});
-  EXPECT_EQ(plan("ial").error().code, ErrorCode::kUnsupported);
-  const auto predicted = plan("um");  // what paging to a disk would cost can be predicted
+  EXPECT_EQ(run_by("ial").error().code, ErrorCode::kUnsupported);
+  const auto predicted = run_by("um");  // what paging to a disk would cost can be predicted
   ASSERT_TRUE(predicted.ok());
   EXPECT_THAT(Session::create(workload_, machine_, *predicted, {}).error().message, HasSubstr("emulated"));
 }
@@ -158,9 +154,8 @@ TEST(PolicyNames, AreNotPlanners) {
   EXPECT_TRUE(check_is_planner("sentinel").ok());
   EXPECT_THAT(check_is_planner("ial").error().message, HasSubstr("no plan"));
   EXPECT_THAT(check_is_planner("dtr").error().message, HasSubstr("no plan"));
-  EXPECT_EQ(planners::find_planner("dtr"), nullptr);
-  for (const planners::PlannerEntry& entry : planners::planners())
-    EXPECT_EQ(policies::find_policy(entry.name), nullptr) << entry.name;
+  for (const policies::PolicyEntry& entry : policies::policies())
+    EXPECT_EQ(planners::find_planner(entry.name), nullptr) << entry.name;
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ Replanning::~Replanning() {
 }
 
 bool Replanning::watches() const {
-  return !session_.plan().policy && (figures_.estimated || !session_.program().transfers.empty());
+  return policies::is_planned(session_.run()) && (figures_.estimated || !session_.program().transfers.empty());
 }
 
 Result<StepOutcome> Replanning::run_step(std::int64_t step, double learning_rate) {

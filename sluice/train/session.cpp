@@ -11,9 +11,8 @@
 #include "sluice/kernels/backends/backends.hpp"
 #include "sluice/memory/process_memory.hpp"
 #include "sluice/plan/plan_graph.hpp"
-#include "sluice/policies/policy_settings.hpp"
 #include "sluice/sim/dtr_simulator.hpp"
-#include "sluice/train/policy_run.hpp"
+#include "sluice/sim/policy_simulator.hpp"
 
 namespace sluice::train {
 
@@ -44,11 +43,11 @@ class OwnBatches : public kernels::InputSource {
 }  // namespace
 
 Result<std::unique_ptr<Session>> Session::create(Workload& workload, const memory::Machine& machine,
-                                                 const plan::Plan& plan, const SessionOptions& options,
-                                                 std::shared_ptr<RunState> run) {
+                                                 const policies::Run& run, const SessionOptions& options,
+                                                 std::shared_ptr<RunState> state) {
   const graph::Graph& graph = workload.graph();
-  std::unique_ptr<Session> session(new Session(workload, machine, plan, options));
-  session->run_ = run ? std::move(run) : std::make_shared<RunState>(machine, options.ranks);
+  std::unique_ptr<Session> session(new Session(workload, machine, run, options));
+  session->state_ = state ? std::move(state) : std::make_shared<RunState>(machine, options.ranks);
   session->input_ = options.input;
   if (options.input == nullptr) {
     SLUICE_ASSIGN(session->data_, data::open_data_source(options.data, data::input_tensors(graph), options.seed));
@@ -69,27 +68,22 @@ Result<std::unique_ptr<Session>> Session::create(Workload& workload, const memor
   }
   session->losses_ = loss_tensors(graph);
   session->loss_scale_ = graph::loss_scale_tensors(graph);
-  SLUICE_RETURN_IF_ERROR(session->start(plan));
+  SLUICE_RETURN_IF_ERROR(session->start(run));
   return session;
 }
 
-Status Session::start(const plan::Plan& plan) {
+Status Session::start(policies::Run run) {
+  const plan::Plan& plan = policies::plan_of(run);
   SLUICE_ASSIGN(program_, program::lower_plan(workload_.graph(), machine_, plan));
   const plan::PlanGraph step(workload_.graph(), plan);
   compiled_ = step.rescheduled() == nullptr ? exec::kept_elsewhere(*workload_.compiled)
                                             : workload_.compiled->rescheduled(*step.rescheduled());
-  plan_ = plan;
+  run_ = std::move(run);
   under_policy_ = nullptr;
   under_dtr_ = nullptr;
   kernels::forget_unused_kernels();
   memory::return_free_memory();  // planning and lowering took more than steps do: before the arena is there too
-  if (plan_.policy) {
-    SLUICE_RETURN_IF_ERROR(run_->leave_memory());  // policies have memory of their own
-    SLUICE_RETURN_IF_ERROR(start_policy());
-  } else {
-    SLUICE_RETURN_IF_ERROR(run_->change_to(compiled_, {graph(), program_, plan_.budgets}));
-    SLUICE_ASSIGN(executor_, exec::Executor::create(run_->memory(), program_, options_.engines));
-  }
+  SLUICE_RETURN_IF_ERROR(std::visit([this](const auto& each) { return start_under(each); }, run_));
   parameters_ = std::make_unique<ParameterAccess>(compiled(), *executor_, options_.ranks);
   const Status filled = fill_parameters();
   if (!filled.ok()) {
@@ -103,7 +97,7 @@ Status Session::start(const plan::Plan& plan) {
 
 Status Session::end() {
   if (executor_ == nullptr) return {};
-  if (plan_.policy) SLUICE_RETURN_IF_ERROR(run_->park(*parameters_));
+  if (!policies::is_planned(run_)) SLUICE_RETURN_IF_ERROR(state_->park(*parameters_));
   parameters_.reset();
   executor_.reset();
   return {};
@@ -115,18 +109,27 @@ void Session::settle() {
   memory::return_free_memory();
 }
 
-Status Session::start_policy() {
-  if (policies::is_dtr(*plan_.policy)) {
-    if (!plan_.policy->settings.empty()) return bad_input("/policy/settings: dtr has none");
-    SLUICE_ASSIGN(std::unique_ptr<exec::DtrExecutor> executor,
-                  exec::DtrExecutor::create(compiled(), machine_, plan_.policy->fast_bytes));
-    under_dtr_ = executor.get();
-    executor_ = std::move(executor);
-    return {};
-  }
+Status Session::start_under(const plan::Plan& plan) {
+  SLUICE_RETURN_IF_ERROR(state_->change_to(compiled_, {graph(), program_, plan.budgets}));
+  SLUICE_ASSIGN(executor_, exec::Executor::create(state_->memory(), program_, options_.engines));
+  return {};
+}
+
+// Policies have memory of their own.
+Status Session::start_under(const policies::PagesRun& run) {
+  SLUICE_RETURN_IF_ERROR(state_->leave_memory());
   SLUICE_ASSIGN(std::unique_ptr<exec::PolicyExecutor> executor,
-                exec::PolicyExecutor::create(compiled(), machine_, program_, plan_.budgets, *plan_.policy));
+                exec::PolicyExecutor::create(compiled(), machine_, program_, run.plan.budgets, run.policy));
   under_policy_ = executor.get();
+  executor_ = std::move(executor);
+  return {};
+}
+
+Status Session::start_under(const policies::DtrRun& run) {
+  SLUICE_RETURN_IF_ERROR(state_->leave_memory());
+  SLUICE_ASSIGN(std::unique_ptr<exec::DtrExecutor> executor,
+                exec::DtrExecutor::create(compiled(), machine_, run.policy.fast_bytes));
+  under_dtr_ = executor.get();
   executor_ = std::move(executor);
   return {};
 }
@@ -140,12 +143,13 @@ Status Session::give_initial_values() {
 }
 
 Status Session::fill_parameters() {
-  const std::vector<graph::TensorId> missing = plan_.policy ? persistent_tensors(graph()) : run_->to_be_written();
+  const std::vector<graph::TensorId> missing =
+      !policies::is_planned(run_) ? persistent_tensors(graph()) : state_->to_be_written();
   const graph::GivenValues* given = nullptr;
-  if (!run_->parked().holds_all_of(graph(), missing)) {
+  if (!state_->parked().holds_all_of(graph(), missing)) {
     SLUICE_ASSIGN(given, given_values());
   }
-  SLUICE_RETURN_IF_ERROR(run_->parked().restore_or_initialise(*parameters_, missing, options_.seed, given));
+  SLUICE_RETURN_IF_ERROR(state_->parked().restore_or_initialise(*parameters_, missing, options_.seed, given));
   workload_.values.reset();
   return {};
 }
@@ -216,24 +220,24 @@ std::vector<std::pair<std::string, double>> Session::policy_figures() const {
 
 Result<ValidationResult> Session::validate(std::int64_t batches) {
   SLUICE_CHECK(evaluator_ != nullptr && executor_ != nullptr, "the session was made for validation and is not over");
-  plan::Plan training = plan_;
-  if (under_policy_ == nullptr) training.budgets.at(memory::kFastTier) = usable_fast_bytes(plan_);  // else fast-only's
+  plan::Plan training = plan();
+  if (under_dtr_ != nullptr) training.budgets.at(memory::kFastTier) = policies::usable_fast_bytes(run_);
   SLUICE_RETURN_IF_ERROR(end());
-  SLUICE_ASSIGN(const ValidationResult result, evaluator_->run(machine_, training, *run_, batches));
-  SLUICE_RETURN_IF_ERROR(start(plan_));
-  run_->parked().forget();  // all is in memory again
+  SLUICE_ASSIGN(const ValidationResult result, evaluator_->run(machine_, training, *state_, batches));
+  SLUICE_RETURN_IF_ERROR(start(run_));
+  state_->parked().forget();  // all is in memory again
   return result;
 }
 
 Status Session::change_plan(const plan::Plan& plan) {
   SLUICE_CHECK(executor_ != nullptr, "the session is not over");
   SLUICE_RETURN_IF_ERROR(program::check_plan(workload_.graph(), machine_, plan));
-  const plan::Plan before = plan_;
+  const policies::Run before = run_;
   SLUICE_RETURN_IF_ERROR(end());
   const Status started = start(plan);
   const Status again = started.ok() ? Status() : start(before);
   if (again.ok()) {
-    run_->parked().forget();  // all is in memory again
+    state_->parked().forget();  // all is in memory again
     return started;
   }
   return Error{again.error().code, fmt::format("{}; and the plan before cannot be started again: {}",
@@ -250,7 +254,7 @@ sim::Locality Session::locality(const program::StepTimes& last) const {
 std::optional<sim::TimeBreakdown> Session::breakdown(const program::StepTimes& step) const {
   if (under_dtr_ != nullptr) return sim::break_down(under_dtr_->last_step(), step.step_seconds);
   if (under_policy_ != nullptr) return std::nullopt;
-  return sim::break_down(program_, sim::ops_run_again(plan_), step);
+  return sim::break_down(program_, sim::ops_run_again(plan()), step);
 }
 
 Result<std::string> Session::hash_parameters() { return parameter_hash(*parameters_); }

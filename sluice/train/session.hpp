@@ -1,4 +1,4 @@
-// A training run in progress: a verified plan, the executor that obeys it, the data and the parameters.
+// A training run in progress: a verified plan or a policy, the executor that obeys it, the data and the parameters.
 //
 // create() verifies the plan against the workload and the machine, reserves the memory and gives every parameter its
 // initial value. The loss and the parameters after any step depend on (workload, data, seed, learning rates) alone, not
@@ -17,7 +17,7 @@
 #include "sluice/exec/policy/dtr_executor.hpp"
 #include "sluice/exec/policy/policy_executor.hpp"
 #include "sluice/graph/rewrite/scale_loss.hpp"
-#include "sluice/plan/plan.hpp"
+#include "sluice/policies/run.hpp"
 #include "sluice/sim/locality.hpp"
 #include "sluice/sim/time_breakdown.hpp"
 #include "sluice/train/checkpoint.hpp"
@@ -41,11 +41,11 @@ struct SessionOptions {
 
 class Session : public Training {
  public:
-  // `workload` must outlive the session. It goes on from `run` (nullptr: begins one), whose last session has ended:
+  // `workload` must outlive the session. It goes on from `state` (nullptr: begins one), whose last session has ended:
   // parameters start with the values that are there. After an error another session may go on from it.
   static Result<std::unique_ptr<Session>> create(Workload& workload, const memory::Machine& machine,
-                                                 const plan::Plan& plan, const SessionOptions& options,
-                                                 std::shared_ptr<RunState> run = nullptr);
+                                                 const policies::Run& run, const SessionOptions& options,
+                                                 std::shared_ptr<RunState> state = nullptr);
 
   Result<StepOutcome> run_step(std::int64_t step, double learning_rate) override;
 
@@ -57,8 +57,9 @@ class Session : public Training {
   // session is over.
   Result<ValidationResult> validate(std::int64_t batches) override;
 
-  // From the next step on the session obeys `plan`; parameters go on with the same bits (run_state.hpp). A plan that breaks a rule or cannot be started (memory, disk) is refused with the reason, and the session
-  // goes on with the one it had; when that cannot be started again either, the session is over.
+  // From the next step on the session obeys `plan`; parameters go on with the same bits (run_state.hpp). A plan that
+  // breaks a rule or cannot be started (memory, disk) is refused with the reason, and the session goes on with the one it
+  // had; when that cannot be started again either, the session is over.
   Status change_plan(const plan::Plan& plan);
   bool running() const { return executor_ != nullptr; }  // not over
 
@@ -79,17 +80,20 @@ class Session : public Training {
   // Policy::figures() or DtrExecutor::figures() of all steps; empty under a plan.
   std::vector<std::pair<std::string, double>> policy_figures() const;
 
-  const plan::Plan& plan() const { return plan_; }
+  const policies::Run& run() const { return run_; }
+  const plan::Plan& plan() const { return policies::plan_of(run_); }
   const program::Program& program() const { return program_; }
   const graph::Graph& graph() const { return compiled().graph(); }  // whose ops the plan and the program run
   exec::Executor& executor() { return *executor_; }                 // validate() and change_plan() make another one
   std::vector<std::string> notes() const { return executor_->notes(); }
 
  private:
-  Session(Workload& workload, const memory::Machine& machine, const plan::Plan& plan, const SessionOptions& options)
-      : workload_(workload), machine_(machine), plan_(plan), options_(options) {}
-  Status start(const plan::Plan& plan);  // where nothing runs
-  Status start_policy();
+  Session(Workload& workload, const memory::Machine& machine, const policies::Run& run, const SessionOptions& options)
+      : workload_(workload), machine_(machine), run_(run), options_(options) {}
+  Status start(policies::Run run);  // where nothing runs
+  Status start_under(const plan::Plan& plan);
+  Status start_under(const policies::PagesRun& run);
+  Status start_under(const policies::DtrRun& run);
   Status fill_parameters();
   Result<const graph::GivenValues*> given_values();
   void settle();  // gives back what steps do not need
@@ -104,10 +108,10 @@ class Session : public Training {
 
   Workload& workload_;
   memory::Machine machine_;
-  plan::Plan plan_;
+  policies::Run run_;
   SessionOptions options_;
   program::Program program_;
-  std::shared_ptr<RunState> run_;
+  std::shared_ptr<RunState> state_;
   std::shared_ptr<kernels::CompiledGraph> compiled_;  // the workload's, or that of a plan with a schedule
   kernels::InputSource* input_ = nullptr;             // the options', or one of these
   std::unique_ptr<kernels::InputSource> data_;
@@ -116,8 +120,8 @@ class Session : public Training {
   std::vector<graph::TensorId> losses_;
   std::optional<graph::LossScaleTensors> loss_scale_;  // where gradients are in fp16
   std::unique_ptr<exec::Executor> executor_;
-  const exec::PolicyExecutor* under_policy_ = nullptr;  // executor_, where the plan is a policy's
-  const exec::DtrExecutor* under_dtr_ = nullptr;        // executor_, where the policy is dtr
+  const exec::PolicyExecutor* under_policy_ = nullptr;  // executor_, where a policy over pages decides
+  const exec::DtrExecutor* under_dtr_ = nullptr;        // executor_, where dtr decides
   std::unique_ptr<ParameterAccess> parameters_;
 };
 

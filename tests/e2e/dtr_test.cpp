@@ -24,12 +24,12 @@ TEST_P(DtrTest, LeavesTheBits) {
   int made_again = 0;
   for (const std::string fast : {"110%", "106%", "103%", "100%", "95%", "90%", "85%", "70%", "55%"}) {
     SCOPED_TRACE(fast);
-    const Result<plan::Plan> plan = test_plan(workload, machine, "dtr", fast);
-    if (!plan.ok()) {
-      EXPECT_TRUE(wants_more_room(plan.error().code)) << plan.error().message;
+    const Result<policies::Run> run = test_run(workload, machine, "dtr", fast);
+    if (!run.ok()) {
+      EXPECT_TRUE(wants_more_room(run.error().code)) << run.error().message;
       continue;
     }
-    const auto session = train::Session::create(workload, machine, *plan, {}).value();
+    const auto session = train::Session::create(workload, machine, *run, {}).value();
     std::vector<float> losses;
     bool evicted = false;
     for (std::int64_t step = 0; step < kDtrSteps; ++step) {

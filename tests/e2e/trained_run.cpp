@@ -58,15 +58,21 @@ memory::Machine machine_of(const Processors& processors, const std::vector<std::
   return machine;
 }
 
-Result<plan::Plan> test_plan(const train::Workload& workload, const memory::Machine& machine,
-                             const std::string& planner, const std::string& fast) {
+Result<policies::Run> test_run(const train::Workload& workload, const memory::Machine& machine,
+                               const std::string& planner, const std::string& fast) {
   profile::Profile profile;
   profile.graph_fingerprint = workload.graph().fingerprint();
   profile.compute_fingerprint = machine.compute_fingerprint();
   profile.provenance = memory::Provenance::kGiven;
   profile.op_seconds.assign(static_cast<std::size_t>(workload.graph().op_count()), 1e-4);
   SLUICE_ASSIGN(const MemorySize size, parse_memory_size(fast));
-  return train::plan_workload(workload, machine, profile, planner, {.size = size, .raise_to_feasible = false});
+  return train::plan_run(workload, machine, profile, planner, {.size = size, .raise_to_feasible = false});
+}
+
+Result<plan::Plan> test_plan(const train::Workload& workload, const memory::Machine& machine,
+                             const std::string& planner, const std::string& fast) {
+  SLUICE_ASSIGN(policies::Run run, test_run(workload, machine, planner, fast));
+  return std::get<plan::Plan>(std::move(run));
 }
 
 TrainedRun train(train::Workload& workload, const memory::Machine& machine, const plan::Plan& plan, std::int64_t steps,

@@ -9,7 +9,7 @@
 
 #include "sluice/memory/presets.hpp"
 #include "sluice/testing/float_bits.hpp"
-#include "sluice/train/planning.hpp"
+#include "sluice/train/policy_run.hpp"
 #include "sluice/train/session.hpp"
 
 namespace sluice::tests {
@@ -32,6 +32,8 @@ struct Processors {
 train::Workload workload_on(train::WorkloadOptions options, const Processors& processors);
 memory::Machine machine_of(const Processors& processors, const std::vector<std::string>& slow_tiers);
 
+Result<policies::Run> test_run(const train::Workload& workload, const memory::Machine& machine,
+                               const std::string& planner, const std::string& fast);
 Result<plan::Plan> test_plan(const train::Workload& workload, const memory::Machine& machine,
                              const std::string& planner, const std::string& fast);
 

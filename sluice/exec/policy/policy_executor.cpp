@@ -10,7 +10,6 @@
 #include "sluice/exec/delay_injector.hpp"
 #include "sluice/exec/policy/policy_copies.hpp"
 #include "sluice/policies/charge.hpp"
-#include "sluice/policies/policy_settings.hpp"
 #include "sluice/policies/step_accesses.hpp"
 
 namespace sluice::exec {
@@ -171,27 +170,25 @@ Status check_fast_only(const program::Program& program, std::string_view policy)
 
 }  // namespace
 
-Result<policies::PolicyTiers> check_policy_run(const memory::Machine& machine, const plan::PolicyRequest& request) {
-  SLUICE_ASSIGN(const policies::ChosenPolicy chosen, policies::choose_policy(request));
-  SLUICE_ASSIGN(const policies::PolicyTiers tiers, policies::find_policy_tiers(*chosen.entry, machine));
+Result<policies::PolicyTiers> check_policy_run(const memory::Machine& machine, const policies::PolicyEntry& entry) {
+  SLUICE_ASSIGN(const policies::PolicyTiers tiers, policies::find_policy_tiers(entry, machine));
   const memory::Tier& slow = machine.tier(tiers.slow);
   if (slow.emulated()) return tiers;
   return Error{ErrorCode::kUnsupported,
                fmt::format("policy {} runs on emulated slow memory only, and tier '{}' is real; name an emulated one "
                            "(--slow optane or --slow pmbd), or predict it with sluice simulate",
-                           request.name, slow.name)};
+                           entry.name, slow.name)};
 }
 
 Result<std::unique_ptr<PolicyExecutor>> PolicyExecutor::create(kernels::CompiledGraph& compiled,
                                                                const memory::Machine& machine, program::Program program,
                                                                std::span<const Bytes> budgets,
-                                                               const plan::PolicyRequest& request) {
-  SLUICE_ASSIGN(const policies::PolicyTiers tiers, check_policy_run(machine, request));
-  SLUICE_RETURN_IF_ERROR(check_fast_only(program, request.name));
-  SLUICE_ASSIGN(const policies::ChosenPolicy chosen, policies::choose_policy(request));
+                                                               const policies::ChosenPages& chosen) {
+  SLUICE_ASSIGN(const policies::PolicyTiers tiers, check_policy_run(machine, *chosen.entry));
+  SLUICE_RETURN_IF_ERROR(check_fast_only(program, chosen.entry->name));
   const graph::Liveness liveness = graph::analyze_liveness(compiled.graph());
   const layout::PageLayout layout = layout::allocation_order_layout(compiled.graph(), liveness);
-  const policies::PolicyMemory memory = policies::policy_memory(machine, tiers, request.fast_bytes, layout.bytes);
+  const policies::PolicyMemory memory = policies::policy_memory(machine, tiers, chosen.fast_bytes, layout.bytes);
   SLUICE_ASSIGN(auto policy, policies::make_policy(*chosen.entry, memory, chosen.tuning));
   const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   SLUICE_ASSIGN(auto copies, PageCopies::create(machine.threads, std::min(chosen.tuning.copy_threads, cores),
@@ -202,7 +199,7 @@ Result<std::unique_ptr<PolicyExecutor>> PolicyExecutor::create(kernels::Compiled
       std::move(inner), policies::step_accesses(compiled.graph(), liveness, layout, traffic), machine, tiers,
       std::move(policy), std::move(copies),
       fmt::format("{} is emulated: data stay in fast memory, its copies and delays are added to the step",
-                  request.name)));
+                  chosen.entry->name)));
 }
 
 }  // namespace sluice::exec

@@ -18,8 +18,7 @@
 #pragma once
 
 #include "sluice/exec/executor.hpp"
-#include "sluice/plan/plan.hpp"
-#include "sluice/policies/policy.hpp"
+#include "sluice/policies/policy_settings.hpp"
 
 namespace sluice::exec {
 
@@ -36,13 +35,13 @@ class PolicyExecutor : public Executor {
   static Result<std::unique_ptr<PolicyExecutor>> create(kernels::CompiledGraph& compiled,
                                                         const memory::Machine& machine, program::Program program,
                                                         std::span<const Bytes> budgets,
-                                                        const plan::PolicyRequest& request);
+                                                        const policies::ChosenPages& chosen);
 
   virtual const ExecutedCharges& last_step() const = 0;
   virtual std::vector<std::pair<std::string, double>> figures() const = 0;  // Policy::figures()
 };
 
 // Whether such a run is possible on this machine, and with which tiers: create()'s errors, before anything is reserved.
-Result<policies::PolicyTiers> check_policy_run(const memory::Machine& machine, const plan::PolicyRequest& request);
+Result<policies::PolicyTiers> check_policy_run(const memory::Machine& machine, const policies::PolicyEntry& entry);
 
 }  // namespace sluice::exec

@@ -53,21 +53,26 @@ program::Program everything_fast(const graph::Graph& graph, const memory::Machin
   return program;
 }
 
+policies::ChosenPages chosen(std::string_view policy, Bytes fast_bytes) {
+  return policies::choose_pages(policy, fast_bytes).value();
+}
+
 Result<std::unique_ptr<PolicyExecutor>> make(kernels::CompiledGraph& compiled, const memory::Machine& machine,
-                                             const plan::PolicyRequest& request) {
+                                             const policies::ChosenPages& chosen) {
   program::Program program = everything_fast(compiled.graph(), machine);
   const std::vector<Bytes> budgets = program.arena_bytes;
-  return PolicyExecutor::create(compiled, machine, std::move(program), budgets, request);
+  return PolicyExecutor::create(compiled, machine, std::move(program), budgets, chosen);
 }
 
 TEST(PolicyExecutor, GivesTheBitsOfThePlainStep) {
   for (std::uint64_t seed = 0; seed < 6; ++seed) {
     for (const policies::PolicyEntry& entry : policies::policies()) {
+      if (!entry.pages) continue;
       SCOPED_TRACE("seed " + std::to_string(seed) + ", " + std::string(entry.name));
       testing::MixingGraph compiled(testing::random_graph(seed));
       testing::MixingGraph plain(compiled.graph());
       testing::GraphRunner runner(plain);
-      auto executor = make(compiled, emulated_machine(), {std::string(entry.name), {}, 64 * kKiB});
+      auto executor = make(compiled, emulated_machine(), chosen(entry.name, 64 * kKiB));
       ASSERT_TRUE(executor.ok()) << executor.error().message;
       const auto persistent = [&](graph::TensorId id) { return graph::is_persistent(plain.graph().tensor(id).role); };
       for (graph::TensorId id = 0; id < plain.graph().tensor_count(); ++id) {
@@ -97,7 +102,7 @@ TEST(PolicyExecutor, ChargesWhatThePolicySays) {
     SCOPED_TRACE(name);
     testing::MixingGraph compiled(testing::random_graph(7));
     const memory::Machine machine = emulated_machine();
-    const plan::PolicyRequest run{name, {}, 128 * kKiB};
+    const policies::ChosenPages run = chosen(name, 128 * kKiB);
     auto executor = make(compiled, machine, run);
     ASSERT_TRUE(executor.ok()) << executor.error().message;
 
@@ -105,10 +110,9 @@ TEST(PolicyExecutor, ChargesWhatThePolicySays) {
     const layout::PageLayout layout = layout::allocation_order_layout(compiled.graph(), liveness);
     const policies::StepAccesses accesses =
         policies::step_accesses(compiled.graph(), liveness, layout, profile::OpTraffic(compiled.graph(), 0));
-    const policies::PolicyTiers tiers = *check_policy_run(machine, run);
-    const policies::PolicyEntry& entry = *policies::find_policy(name);
+    const policies::PolicyTiers tiers = *check_policy_run(machine, *run.entry);
     const policies::PolicyMemory memory = policies::policy_memory(machine, tiers, run.fast_bytes, layout.bytes);
-    const std::unique_ptr<policies::Policy> policy = policies::make_policy(entry, memory, entry.defaults).value();
+    const std::unique_ptr<policies::Policy> policy = policies::make_policy(*run.entry, memory, run.tuning).value();
     policy->access(accesses.initial, 0);
     for (kernels::StepContext context; context.step < 3; ++context.step) {
       policies::AccessCharge expected;
@@ -143,7 +147,7 @@ TEST(PolicyExecutor, RecordsStallsAheadOfOps) {
   for (const char* name : {"a", "b"}) testing::add_tiny_tensor(graph, name, graph::Role::kParameter, kMiB);
   for (graph::TensorId id = 0; id < 2; ++id) testing::add_tiny_op(graph, "update", {id}, {id});
   testing::MixingGraph compiled(graph, {.op_seconds = 2e-3, .failing_op = {}});
-  auto executor = make(compiled, emulated_machine(), {"um", {}, kMiB});
+  auto executor = make(compiled, emulated_machine(), chosen("um", kMiB));
   ASSERT_TRUE(executor.ok()) << executor.error().message;
   for (kernels::StepContext context; context.step < 3; ++context.step) {
     const auto trace = (*executor)->run_step(context);
@@ -163,7 +167,7 @@ TEST(PolicyExecutor, CopiesInTheBackgroundWhatPassesMove) {
   for (const char* name : {"a", "b"}) testing::add_tiny_tensor(graph, name, graph::Role::kParameter, kMiB);
   testing::add_tiny_op(graph, "update", {1}, {1});  // a is never used: b, which came second, takes its place
   testing::MixingGraph compiled(graph, {.op_seconds = 30e-3, .failing_op = {}});
-  auto executor = make(compiled, emulated_machine(), {"ial", {}, kMiB});
+  auto executor = make(compiled, emulated_machine(), chosen("ial", kMiB));
   ASSERT_TRUE(executor.ok()) << executor.error().message;
   Bytes in = 0;
   Bytes out = 0;
@@ -182,28 +186,29 @@ TEST(PolicyExecutor, CopiesInTheBackgroundWhatPassesMove) {
 TEST(PolicyExecutor, RefusesWhatItCannotEmulate) {
   testing::MixingGraph compiled(testing::random_graph(1));
   memory::Machine machine = emulated_machine();
-  const auto refused = [&](const plan::PolicyRequest& request) { return make(compiled, machine, request).error(); };
-  EXPECT_THAT(refused({"lru", {}, kMiB}).message, HasSubstr("numa-first-touch"));
-  EXPECT_EQ(refused({"ial", {}, 100}).code, ErrorCode::kInfeasible);
-  EXPECT_EQ(refused({"um", {{"page", 2.0 * kMiB}}, kMiB}).code, ErrorCode::kInfeasible);
-  EXPECT_EQ(refused({"ial", {{"period", 0}}, kMiB}).code, ErrorCode::kBadInput);
+  const auto refused = [&](std::string_view policy, Bytes fast_bytes) {
+    return make(compiled, machine, chosen(policy, fast_bytes)).error();
+  };
+  EXPECT_EQ(refused("ial", 100).code, ErrorCode::kInfeasible);
+  EXPECT_EQ(refused("um:page=2MiB", kMiB).code, ErrorCode::kInfeasible);
+  EXPECT_EQ(refused("ial:period=0", kMiB).code, ErrorCode::kBadInput);
   machine.tiers[1].addressable = false;
-  EXPECT_EQ(refused({"ial", {}, kMiB}).code, ErrorCode::kUnsupported);
-  EXPECT_TRUE(make(compiled, machine, {"um", {}, kMiB}).ok());
+  EXPECT_EQ(refused("ial", kMiB).code, ErrorCode::kUnsupported);
+  EXPECT_TRUE(make(compiled, machine, chosen("um", kMiB)).ok());
   machine.tiers[1].kind = memory::TierKind::kFile;
-  EXPECT_THAT(refused({"um", {}, kMiB}).message, HasSubstr("emulated"));
+  EXPECT_THAT(refused("um", kMiB).message, HasSubstr("emulated"));
 
   machine = emulated_machine();
   program::Program program = everything_fast(compiled.graph(), machine);
   program.compute[0].operands.at(0).tier = 1;
   const auto not_fast =
-      PolicyExecutor::create(compiled, machine, program, std::vector<Bytes>{kGiB, kGiB}, {"um", {}, kMiB});
+      PolicyExecutor::create(compiled, machine, program, std::vector<Bytes>{kGiB, kGiB}, chosen("um", kMiB));
   EXPECT_EQ(not_fast.error().code, ErrorCode::kMismatch);
 }
 
 TEST(PolicyExecutor, AFailingOpEndsTheStep) {
   testing::MixingGraph compiled(testing::random_graph(1), {.op_seconds = 0, .failing_op = 1});
-  auto executor = make(compiled, emulated_machine(), {"um-prefetch", {}, kMiB});
+  auto executor = make(compiled, emulated_machine(), chosen("um-prefetch", kMiB));
   ASSERT_TRUE(executor.ok());
   EXPECT_FALSE((*executor)->run_step({}).ok());
   EXPECT_FALSE((*executor)->run_step({}).ok());

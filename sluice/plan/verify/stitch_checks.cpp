@@ -18,7 +18,6 @@ class StitchCheck {
 
   void run() {
     if (plan_.stitches.empty()) return;
-    if (plan_.policy) return fail("a step under a policy has no stitched memory");
     if (!machine_.tiers.front().kind->can_stitch) {
       return fail(fmt::format("the memory of tier 0 '{}' cannot be stitched", machine_.tiers.front().name));
     }

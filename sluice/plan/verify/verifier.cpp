@@ -82,11 +82,6 @@ namespace {
 // The graph of the plan's schedule, if it has one that can be followed and leaves every value as it is.
 std::optional<graph::Rescheduled> checked_schedule(const graph::Graph& graph, const Plan& plan, Findings& findings) {
   if (plan.schedule.empty()) return std::nullopt;
-  if (plan.policy) {
-    findings.add(Rule::kWellFormed, kStepStart,
-                 "a step under a policy runs in the graph's own order: it has no schedule");
-    return std::nullopt;
-  }
   if (plan.schedule.size() != plan.ops.size()) {
     findings.add(Rule::kWellFormed, kStepStart,
                  fmt::format("the schedule has {} slots, and the plan {} ops", plan.schedule.size(), plan.ops.size()));
@@ -126,10 +121,6 @@ std::optional<graph::Rescheduled> checked_choices(const graph::Graph& graph, con
           Rule::kWellFormed, index,
           fmt::format("op {} '{}': processor {} has no kernel for it", index, graph.op(index).name, processor));
     }
-  }
-  if (plan.policy) {
-    findings.add(Rule::kWellFormed, kStepStart,
-                 "a step under a policy runs on the main processor, each op by its first implementation");
   }
   if (!findings.empty()) return std::nullopt;
   return graph::chosen_step(graph, choices);

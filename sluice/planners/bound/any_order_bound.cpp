@@ -55,7 +55,6 @@ struct ChosenStep {
 };
 
 std::optional<ChosenStep> chosen(const graph::Graph& graph, const profile::Profile& profile, const plan::Plan& plan) {
-  if (plan.policy) return std::nullopt;
   const Result<std::vector<graph::OpChoice>> choices = plan::choices_by_op(plan, graph);
   if (!choices.ok()) return std::nullopt;
   ChosenStep result{graph::chosen_step(graph, *choices), {}};

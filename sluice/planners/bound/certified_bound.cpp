@@ -33,7 +33,6 @@ std::optional<CertifiedBound> certified_bound(const graph::Graph& graph, const p
 
 void certify(const graph::Graph& graph, const profile::Profile& profile, const memory::Machine& machine,
              plan::Plan& plan, Seconds time_limit) {
-  if (plan.policy) return;
   const sim::PlanCosts costs(graph, profile, machine, plan);
   auto bound = certified_bound(costs.graph(), costs.costs(), machine, plan.budgets, encodes(plan), time_limit);
   if (!bound || bound->seconds <= plan.order_bound_seconds) return;

@@ -7,7 +7,6 @@
 #include "sluice/experiment/step_prediction.hpp"
 #include "sluice/experiment/sweep.hpp"
 #include "sluice/memory/machine_json.hpp"
-#include "sluice/memory/processors.hpp"
 #include "sluice/planners/bound/any_order_bound.hpp"
 #include "sluice/planners/bound/certified_bound.hpp"
 #include "sluice/program/program.hpp"
@@ -67,7 +66,9 @@ class ReportCollector {
   void begin(const std::string& what) { progress_(what, done_++, total_); }
 
   Status add_plan() {
-    SLUICE_ASSIGN(plan_, plan_of(request_.planner));
+    SLUICE_RETURN_IF_ERROR(train::check_is_planner(request_.planner));
+    SLUICE_ASSIGN(policies::Run run, run_of(request_.planner));
+    plan_ = std::get<plan::Plan>(std::move(run));
     if (stop_()) return Error{ErrorCode::kInterrupted, "interrupted before there was a plan to report on"};
     planners::certify(graph(), profile_, machine_, plan_, planners::kBoundSeconds);
     planners::certify_any_order(graph(), profile_, machine_, plan_, planners::kBoundSeconds);
@@ -142,55 +143,37 @@ class ReportCollector {
   }
 
   Result<json> predicted_row(const std::string& planner) {
-    const bool same = planner == request_.planner;
-    plan::Plan plan = plan_;
-    if (!same) {
-      SLUICE_ASSIGN(plan, plan_of(planner));
-      if (!plan.policy) planners::certify(graph(), profile_, machine_, plan, planners::kBoundSeconds);
+    policies::Run run = plan_;
+    if (planner != request_.planner) {
+      SLUICE_ASSIGN(run, run_of(planner));
+      if (auto* plan = std::get_if<plan::Plan>(&run)) {
+        planners::certify(graph(), profile_, machine_, *plan, planners::kBoundSeconds);
+      }
     }
+    const plan::Plan& plan = policies::plan_of(run);
     SLUICE_ASSIGN(const program::Program program, program::lower_plan(graph(), machine_, plan));
     SLUICE_ASSIGN(const experiment::StepPrediction prediction,
-                  experiment::predict_step(graph(), machine_, profile_, plan, program));
-    const MovedBytes moved = moved_in(prediction);
-    const Seconds stall =
-        prediction.policy ? prediction.policy->steady().stall_seconds : prediction.timeline.stall_seconds;
+                  experiment::predict_step(graph(), machine_, profile_, run, program));
+    const experiment::MovedBytes moved = prediction.moved(machine_);
     return json{{"planner", planner},
                 {"predicted_ms", prediction.step_seconds() * 1e3},
                 {"predicted_slowdown", prediction.step_seconds() / baseline_},
-                {"stall_ms", stall * 1e3},
+                {"stall_ms", prediction.stall_seconds() * 1e3},
                 {"order_bound_ms", plan.order_bound_seconds * 1e3},
                 {"lower_bound_ms", plan.lower_bound_seconds * 1e3},
                 {"bytes_in", moved.in},
                 {"bytes_out", moved.out},
-                {"fast_budget_bytes", train::usable_fast_bytes(plan)},
-                {"fast_arena_bytes", train::fast_arena_bytes(plan)},
+                {"fast_budget_bytes", policies::usable_fast_bytes(run)},
+                {"fast_arena_bytes", policies::fast_arena_bytes(run)},
                 {"predicted_parts_ms", prediction.parts ? sim::breakdown_json(*prediction.parts) : json()}};
   }
 
-  // To and from the fast tier, as `sluice compare` counts them; of a policy in balance.
-  struct MovedBytes {
-    Bytes in = 0, out = 0;
-  };
-  MovedBytes moved_in(const experiment::StepPrediction& prediction) const {
-    if (prediction.policy) {
-      const sim::PolicyStep step = prediction.policy->steady();
-      return {step.bytes_in(), step.bytes_out()};
-    }
-    MovedBytes moved;
-    for (std::size_t link = 0; link < machine_.links.size(); ++link) {
-      const memory::Link& each = machine_.links[link];
-      if (memory::joins_slow_tiers(each)) continue;
-      (each.to == memory::kFastTier ? moved.in : moved.out) += prediction.timeline.link_bytes[link];
-    }
-    return moved;
-  }
-
-  Result<plan::Plan> plan_of(const std::string& planner) {
+  Result<policies::Run> run_of(const std::string& planner) {
     const auto watch = std::make_shared<const planners::PlanningWatch>(planners::PlanningWatch{.stop = stop_});
-    Result<plan::Plan> plan =
-        train::plan_workload(workload_, machine_, profile_, planner, request_.fast, accesses_, watch);
-    if (plan.ok()) return plan;
-    return advised(workload_, machine_, profile_, planner, request_.fast, accesses_, plan.error());
+    Result<policies::Run> run =
+        train::plan_run(workload_, machine_, profile_, planner, request_.fast, accesses_, watch);
+    if (run.ok()) return run;
+    return advised(workload_, machine_, profile_, planner, request_.fast, accesses_, run.error());
   }
 
   void add_curve() {

@@ -11,7 +11,6 @@
 #include "sluice/planners/schedule/everything_fast.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/step/tier_contents.hpp"
-#include "sluice/train/policy_run.hpp"
 
 namespace sluice::report {
 
@@ -62,8 +61,12 @@ nlohmann::json worth_json(const graph::Graph& graph, const plan::Plan& plan, con
           {"dearest_share", worth.dearest_share}};
 }
 
-nlohmann::json plan_summary_json(const graph::Graph& graph, const memory::Machine& machine, const plan::Plan& plan,
+nlohmann::json plan_summary_json(const graph::Graph& graph, const memory::Machine& machine, const policies::Run& run,
                                  std::optional<Seconds> baseline) {
+  const plan::Plan& plan = policies::plan_of(run);
+  // Of a policy nobody says where tensors are.
+  const std::vector<TierContents> contents =
+      policies::is_planned(run) ? tier_contents(graph, plan) : std::vector<TierContents>();
   const PlanTraffic traffic = plan_traffic(graph, plan);
   nlohmann::json document{{"run", run_record(machine)},
                           {"model", graph.name},
@@ -74,8 +77,8 @@ nlohmann::json plan_summary_json(const graph::Graph& graph, const memory::Machin
                           {"budgets", plan.budgets},
                           {"asked_budget_bytes", plan.raised_from.value_or(plan.budgets.at(0))},
                           {"arena_bytes", plan.arena_bytes},
-                          {"contents", contents_json(machine, tier_contents(graph, plan))},
-                          {"fast_arena_bytes", train::fast_arena_bytes(plan)},
+                          {"contents", contents_json(machine, contents)},
+                          {"fast_arena_bytes", policies::fast_arena_bytes(run)},
                           {"migrations", plan.migrations.size()},
                           {"ops_by_other_kernels", plan::count_choices(plan).other_kernels},
                           {"ops_on_other_processors", plan::count_choices(plan).other_processors},

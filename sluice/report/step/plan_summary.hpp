@@ -7,8 +7,8 @@
 #include "sluice/experiment/step_prediction.hpp"
 #include "sluice/graph/graph.hpp"
 #include "sluice/memory/machine.hpp"
-#include "sluice/plan/plan.hpp"
 #include "sluice/planners/bound/certified_bound.hpp"
+#include "sluice/policies/run.hpp"
 #include "sluice/report/bound_note.hpp"
 #include "sluice/sim/noise.hpp"
 
@@ -32,7 +32,8 @@ ScheduleCounts count_schedule(const graph::Graph& graph, const plan::Plan& plan)
 std::optional<Loss> predicted_loss(const plan::Plan& plan, std::optional<Seconds> baseline);
 
 // Who made the plan, budgets, arenas, what is moved, the prediction and its bounds.
-nlohmann::json plan_summary_json(const graph::Graph& graph, const memory::Machine& machine, const plan::Plan& plan,
+// Under a policy, of the plan that comes with it.
+nlohmann::json plan_summary_json(const graph::Graph& graph, const memory::Machine& machine, const policies::Run& run,
                                  std::optional<Seconds> baseline = std::nullopt);
 
 nlohmann::json worth_json(const graph::Graph& graph, const plan::Plan& plan, const planners::Worth& worth);

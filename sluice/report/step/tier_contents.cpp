@@ -28,7 +28,6 @@ TierContents fullest(memory::TierId tier, const graph::Graph& step, const plan::
 
 std::vector<TierContents> tier_contents(const graph::Graph& graph, const plan::Plan& plan) {
   std::vector<TierContents> all;
-  if (plan.policy) return all;
   const plan::PlanGraph step(graph, plan);
   for (memory::TierId tier = 0; tier < static_cast<memory::TierId>(plan.arena_bytes.size()); ++tier) {
     TierContents contents = fullest(tier, step.graph(), plan);

@@ -1,7 +1,7 @@
 // What lies in each tier at its fullest moment: known from a plan, before any memory is taken.
 //
 // Tensors that end up in another one's place count while they are there; gaps between tensors do not, so the sum is at
-// most the arena. A policy's plan says nothing of where tensors are. Cost: linear in residencies and ops, times roles.
+// most the arena. Cost: linear in residencies and ops, times roles.
 #pragma once
 
 #include <nlohmann/json.hpp>
