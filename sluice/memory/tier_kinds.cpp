@@ -4,9 +4,12 @@
 
 namespace sluice::memory {
 
+// Kinds that nobody names but this table.
+extern const TierKind kMemfd;
+
 std::span<const TierKind> tier_kinds() {
   static const std::array kTable{
-      TierKind::kDram, TierKind::kFile, TierKind::kEmulated, TierKind::kNuma, TierKind::kGpu, TierKind::kPinned,
+      TierKind::kDram, TierKind::kFile, TierKind::kEmulated, TierKind::kNuma, TierKind::kGpu, TierKind::kPinned, kMemfd,
   };
   return kTable;
 }
