@@ -2,26 +2,25 @@
 
 #include <algorithm>
 #include <deque>
-#include <limits>
 #include <map>
 #include <optional>
 
 #include "sluice/base/as_index.hpp"
+#include "sluice/sim/link_traffic.hpp"
 
 namespace sluice::planners {
 namespace {
 
-constexpr Seconds kNever = std::numeric_limits<Seconds>::infinity();
+using sim::kNever;
+
 constexpr int kMostLookedAt = 12;      // prefetches that a lane chooses from
 constexpr double kShiftedShare = 0.8;  // of the time by which a prefetch could begin later
 
-// A link and the copies that wait for it.
+// The copies of a link that run and wait.
 struct Lane {
   bool inward = false;
   std::deque<std::size_t> waiting;  // gaps: inward by when they are needed, outward as they left
   std::optional<std::size_t> under_way;
-  Seconds end = kNever;  // while it goes at `speed`
-  double speed = 1;      // share of the link's own
 };
 
 // A prefetch as it ran.
@@ -31,12 +30,18 @@ struct Prefetch {
   Seconds end = 0;
 };
 
+std::size_t link_count(std::span<const MovingUnit> units) {
+  memory::LinkId last = -1;
+  for (const MovingUnit& unit : units) last = std::max({last, unit.slow.inward, unit.slow.outward});
+  return static_cast<std::size_t>(last + 1);
+}
+
 class StepRun {
  public:
   StepRun(std::span<const MovingUnit> units, const profile::CostModel& costs, graph::OpIndex op_count,
           std::vector<Gap>& gaps, ReservationTable& table, std::span<const Seconds> op_seconds)
       : units_(units),
-        costs_(costs),
+        traffic_(costs, link_count(units)),
         op_count_(op_count),
         gaps_(gaps),
         table_(table),
@@ -62,8 +67,8 @@ class StepRun {
       for (const std::size_t i : leave_behind_[as_index(op)]) leave(i);
     }
     start_copies(op_count_);
-    for (; next_end() < kNever; start_copies(op_count_)) {
-      now_ = std::max(now_, next_end());
+    for (; traffic_.next_end() < kNever; start_copies(op_count_)) {
+      now_ = std::max(now_, traffic_.next_end());
       finish_copy(op_count_);
     }
     return now_;
@@ -117,8 +122,8 @@ class StepRun {
     start_copies(op);
     while (is_missing(op) || table_.used(op) + tails_ > table_.capacity()) {
       bring_at_once(op);
-      if (next_end() == kNever) return;  // nothing is under way that would help
-      now_ = std::max(now_, next_end());
+      if (traffic_.next_end() == kNever) return;  // nothing is under way that would help
+      now_ = std::max(now_, traffic_.next_end());
       finish_copy(op);
       start_copies(op);
     }
@@ -147,46 +152,26 @@ class StepRun {
 
   void run_op(graph::OpIndex op) {
     op_begin_.push_back(now_);
-    for (Seconds left = op_seconds_[as_index(op)];;) {
-      const double speed = op_speed();
-      const Seconds end = now_ + left / speed;
-      if (next_end() >= end) {
-        now_ = end;
-        return;
-      }
-      left -= std::max(0.0, next_end() - now_) * speed;
-      now_ = std::max(now_, next_end());
+    sim::UnderWay run{.end = now_ + op_seconds_[as_index(op)], .speed = 1};
+    run.go_at(traffic_.compute_speed(), now_);
+    while (traffic_.next_end() < run.end) {
+      now_ = std::max(now_, traffic_.next_end());
       finish_copy(op + 1);
       start_copies(op);
+      run.go_at(traffic_.compute_speed(), now_);
     }
-  }
-
-  double op_speed() const {
-    double speed = 1;
-    for (const auto& [link, lane] : lanes_) {
-      if (lane.under_way) {
-        speed *= std::max(0.0, 1 - lane.speed * costs_.interference(link, units_[gaps_[*lane.under_way].unit].load()));
-      }
-    }
-    return std::max(speed, profile::kLeastComputeSpeed);
-  }
-
-  Seconds next_end() const {
-    Seconds next = kNever;
-    for (const auto& [link, lane] : lanes_) next = std::min(next, lane.end);
-    return next;
+    now_ = run.end;
   }
 
   // The first copy to end. What has left gives its room to op `first_with_room`.
   void finish_copy(graph::OpIndex first_with_room) {
-    const auto first = std::ranges::min_element(lanes_, {}, [](const auto& each) { return each.second.end; });
-    Lane& lane = first->second;
+    const memory::LinkId link = *traffic_.first_to_end();
+    traffic_.finish(link);
+    Lane& lane = lanes_.at(link);
     const std::size_t i = *lane.under_way;
     lane.under_way.reset();
-    lane.end = kNever;
-    lane.speed = 1;
     if (lane.inward) {
-      prefetches_[first->first].back().end = now_;
+      prefetches_[link].back().end = now_;
       return;
     }
     Gap& gap = gaps_[i];
@@ -207,17 +192,7 @@ class StepRun {
         lane.waiting.pop_front();
       }
     }
-    for (auto& [link, lane] : lanes_) set_speed(link, lane);
-  }
-
-  // As the simulator does: the end of what a link carries moves when the link back starts or stops.
-  void set_speed(memory::LinkId link, Lane& lane) const {
-    const std::optional<memory::LinkId> back = costs_.shares_with(link);
-    if (!lane.under_way || !back) return;
-    const auto other = lanes_.find(*back);
-    const double speed = other != lanes_.end() && other->second.under_way ? costs_.shared_speed(link) : 1;
-    lane.end = now_ + (lane.end - now_) * lane.speed / speed;
-    lane.speed = speed;
+    traffic_.share(now_);
   }
 
   std::optional<std::size_t> choose_prefetch(const Lane& lane, graph::OpIndex slot) const {
@@ -258,12 +233,11 @@ class StepRun {
 
   void start(memory::LinkId link, Lane& lane, std::size_t i) {
     lane.under_way = i;
-    lane.end = now_ + costs_.transfer_seconds(link, units_[gaps_[i].unit].load());
-    lane.speed = 1;
+    traffic_.start(link, units_[gaps_[i].unit].load(), now_);
   }
 
   std::span<const MovingUnit> units_;
-  const profile::CostModel& costs_;
+  sim::LinkTraffic traffic_;
   graph::OpIndex op_count_;
   std::vector<Gap>& gaps_;
   ReservationTable& table_;
