@@ -6,7 +6,7 @@ namespace sluice::policies {
 // A line for each policy, in the order of --help. NAME_policy() is defined in the policy's own file, with the sources
 // of its figures.
 #define SLUICE_POLICIES(entry) \
-  entry(numa_first_touch) entry(ial) entry(oim) entry(memory_mode) entry(um) entry(um_prefetch)
+  entry(numa_first_touch) entry(ial) entry(oim) entry(memory_mode) entry(um) entry(um_prefetch) entry(tpp)
 
 #define SLUICE_DECLARE_POLICY(name) PolicyEntry name##_policy();
 SLUICE_POLICIES(SLUICE_DECLARE_POLICY)
