@@ -2,12 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdio>
-#include <vector>
 
 #include "sluice/base/hash.hpp"
-#include "sluice/policies/run_file.hpp"
 #include "sluice/profile/network_times.hpp"
 
 namespace sluice::cli {
@@ -68,34 +65,6 @@ Status check_same_work(kernels::Ranks& ranks, const TrainArguments& arguments, c
                fmt::format("rank {} was started with other settings than rank 0: all take the same model, batch, "
                            "optimizer, learning rate, data, seed, threads, steps, checkpoints and validations",
                            ranks.rank())};
-}
-
-Status check_same_step(kernels::Ranks& ranks, std::int64_t first_step) {
-  std::int64_t first = first_step;
-  SLUICE_RETURN_IF_ERROR(ranks.share(std::as_writable_bytes(std::span(&first, 1))));
-  if (first == first_step) return {};
-  return Error{ErrorCode::kMismatch,
-               fmt::format("rank {} goes on from step {} and rank 0 from step {}: --resume must name the same file for "
-                           "all of them",
-                           ranks.rank(), first_step, first)};
-}
-
-Status share_run(kernels::Ranks& ranks, const graph::Graph& graph, policies::Run& run) {
-  std::string text = ranks.rank() == 0 ? policies::run_to_json(graph, run).dump() : "";
-  std::uint64_t length = text.size();
-  SLUICE_RETURN_IF_ERROR(ranks.share(std::as_writable_bytes(std::span(&length, 1))));
-  text.resize(length);
-  SLUICE_RETURN_IF_ERROR(ranks.share(std::as_writable_bytes(std::span(text))));
-  SLUICE_ASSIGN(run, policies::run_from_json(nlohmann::json::parse(text)));
-  return {};
-}
-
-Result<bool> any_rank(kernels::Ranks* ranks, bool says) {
-  if (ranks == nullptr) return says;
-  std::vector<std::byte> all(static_cast<std::size_t>(ranks->count()));
-  const std::byte own{says};
-  SLUICE_RETURN_IF_ERROR(ranks->gather(kernels::Channel::kBetweenSteps, std::span(&own, 1), 1, all));
-  return std::ranges::any_of(all, [](std::byte each) { return each != std::byte{0}; });
 }
 
 std::string describe_ranks(const kernels::Ranks& ranks, const graph::Graph& graph) {

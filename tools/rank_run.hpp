@@ -1,10 +1,10 @@
-// What the processes of one training run agree on, where `mpirun` has started several (sluice/exec/ranks).
+// What `sluice train` asks of processes that `mpirun` has started together (sluice/exec/ranks); what they agree on while
+// they run is in sluice/train/rank_agreement.hpp.
 #pragma once
 
 #include <memory>
 
 #include "sluice/kernels/ranks.hpp"
-#include "sluice/policies/run.hpp"
 #include "tools/options.hpp"
 #include "tools/train_arguments.hpp"
 
@@ -14,15 +14,8 @@ namespace sluice::cli {
 // first. kBadInput: --ranks says otherwise, or an option does not go with several.
 Status settle_ranks(kernels::Ranks* ranks, TrainArguments& arguments);
 
-// kMismatch where a rank was started with other settings than the first, or goes on from another step.
+// kMismatch where a rank was started with other settings than the first.
 Status check_same_work(kernels::Ranks& ranks, const TrainArguments& arguments, const train::Workload& workload);
-Status check_same_step(kernels::Ranks& ranks, std::int64_t first_step);
-
-// What the first rank's steps obey becomes everybody's.
-Status share_run(kernels::Ranks& ranks, const graph::Graph& graph, policies::Run& run);
-
-// Whether any rank says so; `ranks` may be nullptr.
-Result<bool> any_rank(kernels::Ranks* ranks, bool says);
 
 // "mean of 4, each sends 12.0 MiB a step" for the summary.
 std::string describe_ranks(const kernels::Ranks& ranks, const graph::Graph& graph);

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sluice/train/interrupt.hpp"
-#include "tools/rank_run.hpp"
+#include "sluice/train/rank_agreement.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -86,7 +86,7 @@ Result<train::TrainingOutcome> run_logged(train::Training& training, const train
   const train::InterruptGuard guard;
   Status agreed;  // on whether to stop
   const auto stop = [&] {
-    const Result<bool> any = any_rank(ranks, guard.interrupted());
+    const Result<bool> any = train::any_rank(ranks, guard.interrupted());
     if (!any.ok()) agreed = any.error();
     return !any.ok() || *any;
   };

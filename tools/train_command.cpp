@@ -20,6 +20,7 @@
 #include "sluice/train/onnx_workload.hpp"
 #include "sluice/train/planning_advice.hpp"
 #include "sluice/train/policy_run.hpp"
+#include "sluice/train/rank_agreement.hpp"
 #include "tools/commands.hpp"
 #include "tools/plan_output.hpp"
 #include "tools/policy_output.hpp"
@@ -194,7 +195,7 @@ Result<int> train(const TrainArguments& arguments) {
   if (!arguments.resume.empty()) {
     SLUICE_ASSIGN(first_step, load_checkpoint(*session, arguments.resume));
     if (arguments.session.ranks != nullptr)
-      SLUICE_RETURN_IF_ERROR(check_same_step(*arguments.session.ranks, first_step));
+      SLUICE_RETURN_IF_ERROR(train::check_same_step(*arguments.session.ranks, first_step));
   }
   SLUICE_ASSIGN(const train::TrainingOptions options, arguments.loop_options(first_step));
   StepLog log(arguments.losses, !arguments.trace.empty(), options.first_step, options.end_step);

@@ -3,24 +3,20 @@
 #include <algorithm>
 
 #include "sluice/experiment/first_figures.hpp"
-#include "sluice/planners/registry/registry.hpp"
 #include "sluice/profile/op_estimate.hpp"
 #include "sluice/train/planning_advice.hpp"
+#include "sluice/train/rank_agreement.hpp"
 #include "tools/rank_run.hpp"
 #include "tools/train_output.hpp"
 
 namespace sluice::cli {
 namespace {
 
-// A better plan can take over only while nobody forbids it, and where a run decides by its own steps already (trials),
-// or chooses between what was measured, it needs figures before.
+// A better plan can take over only while nobody forbids it.
 bool may_begin_with_estimates(const TrainArguments& arguments, const Run& run) {
-  const std::string& planner = arguments.planner.name;
-  const bool tries = arguments.trials ? *arguments.trials > 0 : experiment::tries_by_itself(planner, run.machine);
-  return !arguments.no_replan && !tries && arguments.profile.times.empty() && arguments.profile.accesses.empty() &&
-         arguments.machine.network.empty() && !arguments.budget.is_auto() &&
-         !experiment::times_matter(run.workload, run.machine, planner) && !planners::wants_encodings(planner) &&
-         !arguments.machine.gpu;
+  return !arguments.no_replan && arguments.profile.times.empty() && arguments.profile.accesses.empty() &&
+         arguments.machine.network.empty() && !arguments.budget.is_auto() && !arguments.machine.gpu &&
+         experiment::may_begin_with_estimates(run.workload, run.machine, arguments.planner.name, arguments.trials);
 }
 
 // Whether the plan is there.
@@ -81,7 +77,7 @@ Status plan_together(const TrainArguments& arguments, kernels::Ranks& ranks, Run
     SLUICE_ASSIGN(static_cast<ModelOnMachine&>(run), build_model(arguments.workload, arguments.machine));
   }
   SLUICE_RETURN_IF_ERROR(check_same_work(ranks, arguments, run.workload));
-  SLUICE_RETURN_IF_ERROR(share_run(ranks, run.workload.graph(), run.steps));
+  SLUICE_RETURN_IF_ERROR(train::share_run(ranks, run.workload.graph(), run.steps));
   return program::check_plan(run.workload.graph(), run.machine, policies::plan_of(run.steps));
 }
 

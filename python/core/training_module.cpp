@@ -4,9 +4,9 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
-#include "python/core/module_training.hpp"
 #include "python/core/own_process.hpp"
 #include "python/core/raise_error.hpp"
+#include "sluice/experiment/module/module_training.hpp"
 #include "sluice/memory/process_memory.hpp"
 #include "sluice/onnx/model/external_data.hpp"
 
@@ -15,6 +15,8 @@ namespace {
 
 namespace py = pybind11;
 
+using experiment::ModuleTraining;
+using experiment::ModuleTrainingOptions;
 using Memory = std::pair<std::uintptr_t, std::int64_t>;  // address, elements
 
 template <typename T>

@@ -67,15 +67,13 @@ class LossTest(CapturedTest):
         def forward(self, a, b, c):
             return self.net(a), self.net(b), self.net(c)
 
-        Three = lambda: module_of(forward, net=dense())
-
         signs = torch.tensor([1, -1, 1, 1, -1, -1])
         batch = lambda: (tuple(torch.randn(6, 8) for _ in range(3)), signs)
         for loss in (lambda three, y: F.triplet_margin_loss(*three, margin=2), lambda three, y: F.triplet_margin_loss(*three, swap=True),
                      lambda three, y: F.cosine_embedding_loss(*three[:2], y, margin=0.1),
                      lambda three, y: F.margin_ranking_loss(three[0][:, 0], three[1][:, 0], y, margin=0.3),
                      lambda three, y: F.hinge_embedding_loss(three[0][:, 0], y)):
-            self.trains_alike(Three(), loss, [batch() for _ in range(3)])
+            self.trains_alike(module_of(forward, net=dense()), loss, [batch() for _ in range(3)])
         self.trains_alike(dense(), torch.nn.PoissonNLLLoss(), self.of(lambda: torch.poisson(2 * torch.ones(6, 4))))
 
     def test_elements_that_the_data_choose(self):
@@ -249,11 +247,10 @@ class InputsTest(CapturedTest):
         def forward(self, image, row, kind):
             return self.image(image).mean((2, 3)) * torch.sigmoid(self.row(row)) + self.kind(kind)
 
-        Both = lambda: module_of(forward, image=torch.nn.Conv2d(3, 4, 3), row=torch.nn.Linear(5, 4), kind=torch.nn.Embedding(7, 4))
-
         torch.manual_seed(0)
+        model = module_of(forward, image=torch.nn.Conv2d(3, 4, 3), row=torch.nn.Linear(5, 4), kind=torch.nn.Embedding(7, 4))
         batch = lambda: ((torch.randn(6, 3, 8, 8), torch.randn(6, 5), torch.randint(7, (6,))), torch.tensor([0, 1, 2, 3, 1, 0]))
-        self.trains_alike(Both(), None, [batch() for _ in range(3)])
+        self.trains_alike(model, None, [batch() for _ in range(3)])
 
     def test_masks_that_differ_from_batch_to_batch(self):
         class Attending(torch.nn.Module):
@@ -286,12 +283,10 @@ class InputsTest(CapturedTest):
         def forward(self, ids):
             return self.out(self.words(ids).mean(1))
 
-        Padded = lambda: module_of(forward, words=torch.nn.Embedding(20, 8, padding_idx=3), out=torch.nn.Linear(8, 4))
-
         torch.manual_seed(0)
         ids = torch.randint(20, (6, 9))
         ids[:, 4:6] = 3
-        model = Padded()
+        model = module_of(forward, words=torch.nn.Embedding(20, 8, padding_idx=3), out=torch.nn.Linear(8, 4))
         self.trains_alike(model, None, [(ids, torch.tensor([0, 1, 2, 3, 1, 0])) for _ in range(3)])
         self.assertFalse(model.words.weight[3].any())
 

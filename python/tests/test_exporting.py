@@ -88,18 +88,16 @@ class ExportingTest(unittest.TestCase):
         def forward(self, features, more):
             return self.first(features) + self.second(more)
 
-        Weighted = lambda: module_of(forward, first=torch.nn.Linear(6, 5), second=torch.nn.Linear(6, 5))
-
         inputs = {"more": torch.randn(3, 6), "features": torch.randn(3, 6)}
-        self.assertEqual(sluice.plan(Weighted(), inputs=inputs, **SMALL)["batch"], 3)
+        weighted = module_of(forward, first=torch.nn.Linear(6, 5), second=torch.nn.Linear(6, 5))
+        self.assertEqual(sluice.plan(weighted, inputs=inputs, **SMALL)["batch"], 3)
 
     def test_an_argument_may_be_called_as_a_parameter(self):
         def forward(self, weight):
             return self.out(weight @ self.weight)
 
-        Named = lambda: module_of(forward, weight=torch.nn.Parameter(torch.eye(8)), out=torch.nn.Linear(8, 10))
-
-        found = sluice.inspect(Named(), inputs=torch.randn(3, 8), threads=1)
+        named = module_of(forward, weight=torch.nn.Parameter(torch.eye(8)), out=torch.nn.Linear(8, 10))
+        found = sluice.inspect(named, inputs=torch.randn(3, 8), threads=1)
         self.assertEqual(found["parameters"], 8 * 8 + 90)
         # One tensor is most of so small a step, so nothing can leave: everything is the least.
         self.assertEqual(found["smallest_fast_bytes"], found["fast_only_bytes"])
@@ -112,9 +110,8 @@ class ExportingTest(unittest.TestCase):
         def forward(self, x):
             return self.last(x.flatten(1)).nonzero().float()
 
-        Found = lambda: module_of(forward, last=torch.nn.Linear(12, 10))
-
-        for module, what in ((Decomposed(), "linalg_svd"), (Found(), "NonZero")):
+        found = module_of(forward, last=torch.nn.Linear(12, 10))
+        for module, what in ((Decomposed(), "linalg_svd"), (found, "NonZero")):
             with self.assertRaises(sluice.SluiceError) as raised:
                 sluice.plan(module, inputs=torch.randn(4, 3, 2, 2), **SMALL)
             self.assertIn(what, str(raised.exception))

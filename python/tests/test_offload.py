@@ -92,6 +92,12 @@ class OffloadTest(unittest.TestCase):
         for theirs, ours in zip(parameters, our_parameters):
             self.assertTrue(torch.equal(theirs, ours))
 
+    def assert_same_gradient(self, budget, gradient, steps=1):
+        plain = gradient()
+        for _ in range(steps):
+            with budget:
+                self.assertTrue(torch.equal(gradient(), plain))
+
     def test_the_same_bits_when_most_tensors_leave(self):
         budget = self.budget("24MiB")
         self.assert_same_training(budget)
@@ -112,14 +118,7 @@ class OffloadTest(unittest.TestCase):
         budget = self.budget("32MiB")
         budget._store = SlowStore(budget._open_store())
         x = torch.randn(1 << 20, requires_grad=True)
-
-        def gradient():
-            return torch.autograd.grad(chain(x, 24).sum(), x)[0]
-
-        plain = gradient()
-        for _ in range(3):
-            with budget:
-                self.assertTrue(torch.equal(gradient(), plain))
+        self.assert_same_gradient(budget, lambda: torch.autograd.grad(chain(x, 24).sum(), x)[0], steps=3)
         self.assertTrue(budget.last.as_planned)
         self.assertLessEqual(budget.last.peak, 32 << 20)
 
@@ -152,10 +151,7 @@ class OffloadTest(unittest.TestCase):
     def test_tensors_larger_than_the_budget(self):
         x = torch.randn(1 << 22, requires_grad=True)
         budget = self.budget("20MiB")
-        with budget:
-            (ours,) = torch.autograd.grad((torch.sin(x * 2) * x).sum(), x)
-        (plain,) = torch.autograd.grad((torch.sin(x * 2) * x).sum(), x)
-        self.assertTrue(torch.equal(plain, ours))
+        self.assert_same_gradient(budget, lambda: torch.autograd.grad((torch.sin(x * 2) * x).sum(), x)[0])
         self.assertGreater(budget.last.peak, budget.last.budget)
 
     def test_a_graph_that_is_kept(self):
@@ -172,13 +168,9 @@ class OffloadTest(unittest.TestCase):
 
         def gradient():
             z = torch.view_as_complex(x * 2)
-            (gradient,) = torch.autograd.grad((torch.view_as_real(z * z) * torch.view_as_real(z)).sum(), x)
-            return gradient
+            return torch.autograd.grad((torch.view_as_real(z * z) * torch.view_as_real(z)).sum(), x)[0]
 
-        plain = gradient()
-        with self.budget("8MiB"):
-            ours = gradient()
-        self.assertTrue(torch.equal(plain, ours))
+        self.assert_same_gradient(self.budget("8MiB"), gradient)
 
     def test_a_batch_of_a_data_set_stays_where_it_is(self):
         data = torch.randn(64, 1 << 16)
@@ -193,13 +185,8 @@ class OffloadTest(unittest.TestCase):
         budget = self.budget("24MiB")
         x = torch.randn(1 << 20, requires_grad=True)
         for depth in (4, 4, 9, 5, 5, 1, 12):
-            def gradient():
-                return torch.autograd.grad(chain(x, depth).sum(), x)[0]
-
-            plain = gradient()
-            with budget:
-                ours = gradient()
-            self.assertTrue(torch.equal(plain, ours), depth)
+            with self.subTest(depth=depth):
+                self.assert_same_gradient(budget, lambda: torch.autograd.grad(chain(x, depth).sum(), x)[0])
 
     def loss_over_many_classes(self, budget, look=lambda scores: None, **backward):
         """A loss whose logits are most of what is there; the gradient, and what tensors took beyond the logits."""
@@ -252,10 +239,7 @@ class OffloadTest(unittest.TestCase):
             (first,) = torch.autograd.grad(torch.sin(x * x).sum(), x, create_graph=True)
             return torch.autograd.grad((first * first).sum(), x)[0]
 
-        plain = second_order()
-        with self.budget("16MiB"):
-            ours = second_order()
-        self.assertTrue(torch.equal(plain, ours))
+        self.assert_same_gradient(self.budget("16MiB"), second_order)
 
     def test_an_exception_in_a_step_leaves_a_budget_to_go_on_with(self):
         budget = self.budget("24MiB")

@@ -1,6 +1,7 @@
 #include "sluice/experiment/first_figures.hpp"
 
 #include "sluice/experiment/machine_probe.hpp"
+#include "sluice/experiment/plan_trials.hpp"
 #include "sluice/measure/profiler.hpp"
 #include "sluice/planners/registry/registry.hpp"
 #include "sluice/planners/schedule/everything_fast.hpp"
@@ -20,6 +21,12 @@ bool holds_everything(const graph::Graph& graph, std::string_view planner, const
 bool times_matter(const train::Workload& workload, const memory::Machine& machine, std::string_view planner) {
   return policies::names_policy(planner) || machine.processor_count() > 1 || !workload.choices.empty() ||
          planners::chooses_implementations(planner);
+}
+
+bool may_begin_with_estimates(const train::Workload& workload, const memory::Machine& machine, std::string_view planner,
+                              const std::optional<std::int64_t>& most_steps) {
+  const bool tries = most_steps ? *most_steps > 0 : tries_by_itself(planner, machine);
+  return !tries && !times_matter(workload, machine, planner) && !planners::wants_encodings(planner);
 }
 
 Result<std::optional<plan::Plan>> plan_where_all_fits(const train::Workload& workload, const memory::Machine& machine,

@@ -29,6 +29,11 @@ Result<std::optional<plan::Plan>> plan_where_all_fits(const train::Workload& wor
 // Whether more than transfers depends on how long ops take.
 bool times_matter(const train::Workload& workload, const memory::Machine& machine, std::string_view planner);
 
+// Where a run decides by its own steps already (trials: TrialOptions::most_steps), or chooses between what was measured,
+// it needs figures before.
+bool may_begin_with_estimates(const train::Workload& workload, const memory::Machine& machine, std::string_view planner,
+                              const std::optional<std::int64_t>& most_steps);
+
 // `machine` is not yet probed. Figures::estimated says whether steps are to measure them.
 Result<train::Figures> first_figures(train::Workload& workload, const memory::Machine& machine,
                                      profile::ProfileCache& cache);

@@ -73,18 +73,6 @@ TEST_F(ProfileCacheTest, ReadsACacheThatSaysNothingOfThat) {
   ASSERT_TRUE(cache.save().ok());
   nlohmann::json document = nlohmann::json::parse(std::ifstream(cache.path()));
   for (const char* key : {"measured", "flops", "bytes"}) document["ops"]["conv"].erase(key);
-  std::ofstream(cache.path()) << document;
-  const ProfileCache reopened = ProfileCache::open("cpu A", folder_);
-  EXPECT_TRUE(reopened.notes().empty());
-  EXPECT_EQ(reopened.find_op("conv"), kConv);
-}
-
-// What it knew of ops stays: a cache without encodings is no older format.
-TEST_F(ProfileCacheTest, ReadsACacheWithoutEncodings) {
-  ProfileCache cache = ProfileCache::open("cpu A", folder_);
-  cache.put_op("conv", kConv);
-  ASSERT_TRUE(cache.save().ok());
-  nlohmann::json document = nlohmann::json::parse(std::ifstream(cache.path()));
   document.erase("encodings");
   std::ofstream(cache.path()) << document;
   const ProfileCache reopened = ProfileCache::open("cpu A", folder_);

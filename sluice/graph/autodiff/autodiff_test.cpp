@@ -177,14 +177,6 @@ TEST(Autodiff, UpdatesASharedParameterOnceWithTheSumOfItsGradients) {
   for (const Op& op : graph.ops()) EXPECT_TRUE(&op == &update || !contains(op.outputs, weight)) << op.name;
 }
 
-TEST(Autodiff, ABatchNormsOwnBackwardOpGoesThroughItsActivation) {
-  const Graph graph = build_training_graph(chain(), {});
-  const auto op = std::find_if(graph.ops().begin(), graph.ops().end(),
-                               [](const Op& candidate) { return candidate.kind == OpKind::kBatchNormBackward; });
-  EXPECT_EQ(op->inputs.size(), 4U);
-  EXPECT_EQ(fused_activation(op->attributes), Activation::kRelu);
-}
-
 TEST(Autodiff, AdamHasTwoMomentsAndItsOwnOptions) {
   const OptimizerOptions options = {.optimizer = Optimizer::kAdamW, .momentum = 0.8F, .beta2 = 0.95F, .epsilon = 1e-6F};
   const Graph graph = build_training_graph(chain(), options);

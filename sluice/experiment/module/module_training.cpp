@@ -1,4 +1,4 @@
-#include "python/core/module_training.hpp"
+#include "sluice/experiment/module/module_training.hpp"
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@
 #include "sluice/train/planning.hpp"
 #include "sluice/train/planning_advice.hpp"
 
-namespace sluice::python {
+namespace sluice::experiment {
 namespace {
 
 // Whether the graph has parts of an initializer alone: then the rest has to be remembered.
@@ -87,7 +87,7 @@ Result<plan::Plan> plan_in(const ModuleTrainingOptions& options, const train::Wo
   if (!options.fast) return train::plan_tightly(workload, machine);
   SLUICE_ASSIGN(const MemorySize fast, resolved(*options.fast, workload, machine));
   profile::ProfileCache cache = profile::ProfileCache::open(machine.compute_fingerprint());
-  SLUICE_RETURN_IF_ERROR(experiment::probe_machine(machine, cache, experiment::Probe::kUseCache));
+  SLUICE_RETURN_IF_ERROR(probe_machine(machine, cache, Probe::kUseCache));
   SLUICE_ASSIGN(const profile::Profile profile, measure::measure_profile(*workload.compiled, machine, cache));
   Result<plan::Plan> plan = train::plan_workload(workload, machine, profile, options.planner, {.size = fast});
   if (plan.ok()) return plan;
@@ -306,4 +306,4 @@ Bytes ModuleTraining::fast_bytes() const {
   return session_ == nullptr ? 0 : session_->plan().budgets.at(memory::kFastTier);
 }
 
-}  // namespace sluice::python
+}  // namespace sluice::experiment

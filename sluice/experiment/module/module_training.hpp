@@ -19,7 +19,7 @@
 #include "sluice/onnx/given_weights.hpp"
 #include "sluice/train/session.hpp"
 
-namespace sluice::python {
+namespace sluice::experiment {
 
 struct ModuleTrainingOptions {
   std::filesystem::path onnx;
@@ -88,4 +88,4 @@ class ModuleTraining {
   std::vector<std::string> notes_;
 };
 
-}  // namespace sluice::python
+}  // namespace sluice::experiment
