@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/profile/access_profile_file.hpp"
 #include "sluice/report/text_table.hpp"
 
@@ -28,8 +29,7 @@ std::string describe_counting(const profile::AccessProfile& profile) {
 std::vector<graph::TensorId> by_accesses(const std::vector<profile::TensorAccesses>& accesses) {
   std::vector<graph::TensorId> order(accesses.size());
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, std::greater{},
-                           [&](graph::TensorId id) { return total(accesses[static_cast<std::size_t>(id)]); });
+  std::ranges::stable_sort(order, std::greater{}, [&](graph::TensorId id) { return total(accesses[as_index(id)]); });
   return order;
 }
 
@@ -77,7 +77,7 @@ std::string describe_accesses(const graph::Graph& graph, const profile::AccessPr
   std::vector<graph::TensorId> order = by_accesses(accesses);
   order.resize(std::min(order.size(), count));
   for (const graph::TensorId id : order) {
-    const profile::TensorAccesses& sum = accesses[static_cast<std::size_t>(id)];
+    const profile::TensorAccesses& sum = accesses[as_index(id)];
     const graph::Tensor& tensor = graph.tensor(id);
     table.add_row({tensor.name, std::string(to_string(tensor.role)), format_bytes(tensor.bytes),
                    std::to_string(sum.reads), std::to_string(sum.writes), fmt::format("{:.1f}", sum.per_page)});
@@ -89,7 +89,7 @@ nlohmann::json accesses_json(const graph::Graph& graph, const profile::AccessPro
   nlohmann::json tensors = nlohmann::json::array();
   const std::vector<profile::TensorAccesses> accesses = profile::accesses_by_tensor(graph, profile);
   for (const graph::TensorId id : by_accesses(accesses)) {
-    const profile::TensorAccesses& sum = accesses[static_cast<std::size_t>(id)];
+    const profile::TensorAccesses& sum = accesses[as_index(id)];
     tensors.push_back({{"tensor", graph.tensor(id).name},
                        {"role", to_string(graph.tensor(id).role)},
                        {"bytes", graph.tensor(id).bytes},

@@ -7,13 +7,13 @@
 #include <memory>
 
 #include "sluice/base/atomic_file.hpp"
+#include "sluice/base/progress/progress.hpp"
 #include "sluice/memory/offsets/allocation_file.hpp"
 #include "sluice/memory/offsets/offset_minimizer.hpp"
 #include "sluice/memory/offsets/offset_search.hpp"
 #include "sluice/report/json_document.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/train/interrupt.hpp"
-#include "sluice/train/progress.hpp"
 #include "tools/chart_output.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
@@ -60,7 +60,7 @@ Allocation allocate(std::span<const memory::OffsetItem> items, std::optional<Byt
   const train::InterruptGuard guard;
   const Clock::time_point start = Clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
-  train::ProgressLine progress("searching");
+  ProgressLine progress("searching");
   const std::function<bool()> stop = [&] {
     progress.update(static_cast<std::int64_t>(seconds()), static_cast<std::int64_t>(std::ceil(limit)),
                     "seconds at most");

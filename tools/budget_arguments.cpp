@@ -6,10 +6,10 @@
 #include <algorithm>
 
 #include "sluice/base/parse.hpp"
+#include "sluice/base/progress/progress.hpp"
 #include "sluice/experiment/sweep.hpp"
 #include "sluice/planners/planner.hpp"
 #include "sluice/planners/schedule/everything_fast.hpp"
-#include "sluice/train/progress.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -26,7 +26,7 @@ Result<MemorySize> find_budget(const Prepared& prepared, const std::vector<std::
                                  planners::kBaselinePlanner));
   }
   experiment::BudgetSweep sweep(prepared.workload, prepared.machine, prepared.profile, prepared.access_counts());
-  train::ProgressLine progress("finding the budget");
+  ProgressLine progress("finding the budget");
   const experiment::NoLossPoint found =
       sweep.find_no_loss(*planner, allowed, [&](int tried, int at_most) { progress.update(tried, at_most, *planner); });
   progress.clear();

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "sluice/base/progress/progress.hpp"
 #include "sluice/data/input_tensors.hpp"
 #include "sluice/experiment/access_profiling.hpp"
 #include "sluice/planners/planner.hpp"
@@ -12,7 +13,6 @@
 #include "sluice/report/json_document.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
-#include "sluice/train/progress.hpp"
 #include "tools/chart_output.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
@@ -59,7 +59,7 @@ Result<profile::AccessProfile> count_accesses(train::Workload& workload, memory:
   profile::ProfileCache cache = arguments.open_cache(machine);
   SLUICE_RETURN_IF_ERROR(probe_with_progress(machine, cache, experiment::Probe::kUseCache));
   print_note("counting main-memory accesses in one step (--no-accesses leaves them out)");
-  const train::WaitingLine waiting("counting accesses");
+  const WaitingLine waiting("counting accesses");
   return experiment::measure_access_profile(workload, machine, {fast, true}, {}, cache);
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "sluice/base/progress/progress.hpp"
 #include "sluice/experiment/comparison.hpp"
 #include "sluice/report/comparison_json.hpp"
 #include "sluice/report/comparison_text.hpp"
@@ -12,7 +13,6 @@
 #include "sluice/report/json_document.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/train/interrupt.hpp"
-#include "sluice/train/progress.hpp"
 #include "tools/budget_arguments.hpp"
 #include "tools/chart_output.hpp"
 #include "tools/commands.hpp"
@@ -49,7 +49,7 @@ Result<int> run_compare(CompareArguments arguments) {
   arguments.comparison.measure_again = measuring_again(prepared, arguments.machine, arguments.profile);
   const train::InterruptGuard guard;
   std::string doing;
-  std::optional<train::ProgressLine> progress;  // of what is being done
+  std::optional<ProgressLine> progress;  // of what is being done
   const auto show = [&](std::string_view what, std::int64_t done, std::int64_t total) {
     if (what != doing) progress.emplace(fmt::format("comparing: {}", what));
     doing = what;

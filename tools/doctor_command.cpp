@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "sluice/base/terminal.hpp"
+#include "sluice/base/progress/terminal.hpp"
 #include "sluice/doctor/checks.hpp"
 #include "sluice/doctor/read_host.hpp"
 #include "sluice/memory/presets.hpp"

@@ -4,9 +4,9 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "sluice/base/progress/progress.hpp"
 #include "sluice/experiment/gradient_dump.hpp"
 #include "sluice/report/json_document.hpp"
-#include "sluice/train/progress.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
 
@@ -23,7 +23,7 @@ struct GradientsArguments {
 };
 
 Status dump(train::Workload& workload, const GradientsArguments& arguments) {
-  const train::WaitingLine waiting("computing gradients");
+  const WaitingLine waiting("computing gradients");
   return experiment::dump_gradients(workload, arguments.session, arguments.dump);
 }
 

@@ -7,6 +7,8 @@
 #include <map>
 #include <memory>
 
+#include "sluice/base/as_index.hpp"
+#include "sluice/base/progress/progress.hpp"
 #include "sluice/graph/summary.hpp"
 #include "sluice/plan/rooms.hpp"
 #include "sluice/planners/planner.hpp"
@@ -17,7 +19,6 @@
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
 #include "sluice/train/planning.hpp"
-#include "sluice/train/progress.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
 #include "tools/plan_output.hpp"
@@ -81,7 +82,7 @@ std::string ops_table(const graph::Graph& graph, std::int64_t most) {
     for (const graph::TensorId id : op.inputs) {
       if (graph.tensor(id).role == graph::Role::kParameter) parameters += graph::element_count(graph.tensor(id).shape);
     }
-    table.add_row({std::string(to_string(op.kind)), graph.layers.at(static_cast<std::size_t>(op.layer)),
+    table.add_row({std::string(to_string(op.kind)), graph.layers.at(as_index(op.layer)),
                    op.outputs.empty() ? "" : graph::to_string(graph.tensor(op.outputs[0]).shape),
                    parameters == 0 ? "" : fmt::format("{}", parameters), text_of_flops(flops(graph, op))});
   }
@@ -110,7 +111,7 @@ Status find_smallest_budget(const graph::Graph& graph, const memory::Machine& ma
   for (const memory::Tier& tier : machine.tiers)
     request.budgets.push_back(align_down(tier.capacity, memory::kBlockAlignment));
   request.budgets[memory::kFastTier] = planners::fast_only_bytes(graph);
-  const train::WaitingLine waiting("looking for the smallest budget");
+  const WaitingLine waiting("looking for the smallest budget");
   const Result<Bytes> smallest = planners::smallest_feasible_bytes(kLeastPlanner, request);
   if (!smallest.ok() && !wants_more_room(smallest.error().code)) return smallest.error();
   found.smallest = smallest.ok() ? *smallest : found.everything;
@@ -163,7 +164,7 @@ nlohmann::json findings_json(const graph::Graph& forward, const ModelFindings& f
   for (const graph::Op& op : forward.ops()) {
     ops.push_back({{"name", op.name},
                    {"kind", to_string(op.kind)},
-                   {"layer", forward.layers.at(static_cast<std::size_t>(op.layer))},
+                   {"layer", forward.layers.at(as_index(op.layer))},
                    {"flops", flops(forward, op)}});
   }
   return {{"model", forward.name},

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "sluice/base/progress/progress.hpp"
 #include "sluice/base/spread.hpp"
 #include "sluice/data/input_tensors.hpp"
 #include "sluice/experiment/max_batch.hpp"
@@ -16,7 +17,6 @@
 #include "sluice/train/interrupt.hpp"
 #include "sluice/train/planning.hpp"
 #include "sluice/train/planning_advice.hpp"
-#include "sluice/train/progress.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
 #include "tools/planner_arguments.hpp"
@@ -50,7 +50,7 @@ Result<std::vector<Measured>> measure_sizes(const MaxBatchArguments& arguments, 
   for (const std::int64_t batch : {largest / 4, largest / 2, largest}) {
     train::WorkloadOptions sized = options;
     sized.shape.batch = batch;
-    train::ProgressLine progress(fmt::format("measuring ops at batch {}", batch));
+    ProgressLine progress(fmt::format("measuring ops at batch {}", batch));
     SLUICE_ASSIGN(train::Workload workload, train::build_workload(sized));
     SLUICE_ASSIGN(
         profile::Profile profile,
@@ -93,7 +93,7 @@ Result<Seconds> run_steps(train::Workload& workload, const memory::Machine& mach
                           int steps) {
   SLUICE_ASSIGN(const auto session, train::Session::create(workload, machine, plan, {}));
   std::vector<double> seconds;
-  train::ProgressLine progress("step");
+  ProgressLine progress("step");
   for (int step = 0; step < steps + 2; ++step) {
     SLUICE_ASSIGN(const train::StepOutcome outcome, session->run_step(step, 0.01F));
     progress.update(step + 1, steps + 2);
@@ -136,7 +136,7 @@ Result<Question> prepare_question(const MaxBatchArguments& arguments) {
 
 Result<experiment::MaxBatch> look_for(const Question& question) {
   const train::InterruptGuard guard;
-  train::ProgressLine progress("looking for the largest batch");
+  ProgressLine progress("looking for the largest batch");
   std::int64_t tried = 0;
   const auto report = [&](const experiment::BatchTrial& trial) {
     constexpr std::int64_t kUsualTrials = 14;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "sluice/base/progress/progress.hpp"
 #include "sluice/base/time_of.hpp"
 #include "sluice/plan/plan_file.hpp"
 #include "sluice/planners/bound/any_order_bound.hpp"
@@ -17,7 +18,6 @@
 #include "sluice/sim/noise.hpp"
 #include "sluice/train/planning_advice.hpp"
 #include "sluice/train/policy_run.hpp"
-#include "sluice/train/progress.hpp"
 #include "tools/budget_arguments.hpp"
 #include "tools/chart_output.hpp"
 #include "tools/commands.hpp"
@@ -62,7 +62,7 @@ Result<AttendedPlan> attended_plan(const PlanArguments& arguments, const Prepare
 }
 
 void certify_both(const graph::Graph& graph, const Prepared& prepared, plan::Plan& plan) {
-  const train::WaitingLine waiting("proving how good the plan is", {.at_most = 2 * planners::kBoundSeconds});
+  const WaitingLine waiting("proving how good the plan is", {.at_most = 2 * planners::kBoundSeconds});
   planners::certify(graph, prepared.profile, prepared.machine, plan, planners::kBoundSeconds);
   planners::certify_any_order(graph, prepared.profile, prepared.machine, plan, planners::kBoundSeconds);
 }

@@ -7,9 +7,9 @@
 #include <chrono>
 #include <cmath>
 
+#include "sluice/base/progress/progress.hpp"
 #include "sluice/planners/ilp/integer_program.hpp"
 #include "sluice/train/interrupt.hpp"
-#include "sluice/train/progress.hpp"
 #include "tools/options.hpp"
 
 namespace sluice::cli {
@@ -37,7 +37,7 @@ struct AttendedPlanning::State {
   using Clock = std::chrono::steady_clock;
 
   train::InterruptGuard guard;
-  train::ProgressLine progress{"planning"};
+  ProgressLine progress{"planning"};
   Clock::time_point start = Clock::now();
   std::optional<Seconds> most_seconds;
   std::optional<Seconds> cut_short;   // after so many seconds

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "sluice/base/progress/progress.hpp"
 #include "sluice/experiment/encoding_profiling.hpp"
 #include "sluice/experiment/first_figures.hpp"
 #include "sluice/measure/choice_profiler.hpp"
@@ -17,20 +18,18 @@
 #include "sluice/profile/profile_file.hpp"
 #include "sluice/train/estimated_profile.hpp"
 #include "sluice/train/processor_choices.hpp"
-#include "sluice/train/progress.hpp"
 #include "tools/options.hpp"
 
 namespace sluice::cli {
 namespace {
 
 Result<train::Workload> build_with_progress(const train::WorkloadOptions& options) {
-  const train::WaitingLine waiting(
-      fmt::format("preparing {}", options.model.empty() ? options.onnx.string() : options.model));
+  const WaitingLine waiting(fmt::format("preparing {}", options.model.empty() ? options.onnx.string() : options.model));
   return train::build_workload(options);
 }
 
 Result<policies::Run> read_with_progress(const std::string& path) {
-  const train::WaitingLine waiting(fmt::format("reading {}", path));
+  const WaitingLine waiting(fmt::format("reading {}", path));
   return policies::read_run(path);
 }
 
@@ -54,7 +53,7 @@ Result<std::vector<graph::OpChoice>> asked_choices(const graph::Graph& graph, co
 }  // namespace
 
 Status probe_with_progress(memory::Machine& machine, profile::ProfileCache& cache, experiment::Probe probe) {
-  const train::WaitingLine waiting("measuring tiers and links", {.usual = probe::usual_probe_seconds(machine)});
+  const WaitingLine waiting("measuring tiers and links", {.usual = probe::usual_probe_seconds(machine)});
   return experiment::probe_machine(machine, cache, probe);
 }
 
@@ -150,7 +149,7 @@ Status add_figures(Prepared& prepared, const MachineArguments& arguments, experi
     SLUICE_ASSIGN(prepared.profile, profile::read_profile(profile.times, prepared.workload.graph(), prepared.machine));
     return add_network(arguments, prepared);
   }
-  train::ProgressLine progress("measuring ops");
+  ProgressLine progress("measuring ops");
   const auto show = [&](int done, int total) { progress.update(done, total); };
   kernels::CompiledGraph& compiled = *prepared.workload.compiled;
   SLUICE_ASSIGN(
@@ -166,7 +165,7 @@ Status add_figures(Prepared& prepared, const MachineArguments& arguments, experi
 Status add_first_figures(Prepared& prepared, const MachineArguments& arguments) {
   profile::ProfileCache cache = arguments.open_cache(prepared.machine);
   print_notes(cache.notes());
-  const train::WaitingLine waiting("looking at the machine");
+  const WaitingLine waiting("looking at the machine");
   SLUICE_ASSIGN(train::Figures figures, experiment::first_figures(prepared.workload, prepared.machine, cache));
   prepared.machine = std::move(figures.machine);
   prepared.profile = std::move(figures.profile);
@@ -186,7 +185,7 @@ Status add_encodings(Prepared& prepared, const MachineArguments& machine, const 
   const bool wanted = prepared.machine.tiers.size() > 1 && std::ranges::any_of(planners, planners::wants_encodings);
   if (!wanted) return {};
   profile::ProfileCache cache = machine.open_cache(prepared.machine);
-  const train::WaitingLine waiting("measuring what encoding tensors saves");
+  const WaitingLine waiting("measuring what encoding tensors saves");
   return experiment::add_encodings(prepared.workload, prepared.machine, fast, session, cache, prepared.profile);
 }
 
@@ -202,7 +201,7 @@ Status add_implementations(Prepared& prepared, const MachineArguments& machine,
 
 Status measure_choices(Prepared& prepared, const MachineArguments& machine) {
   profile::ProfileCache cache = machine.open_cache(prepared.machine);
-  train::ProgressLine progress("measuring kernels");
+  ProgressLine progress("measuring kernels");
   return measure::measure_implementations(*prepared.workload.compiled, prepared.machine, cache, prepared.profile,
                                           [&](int measured, int total) { progress.update(measured, total); });
 }
@@ -224,7 +223,7 @@ std::function<Result<profile::Profile>()> measuring_again(const Prepared& prepar
   if (!profile.times.empty()) return {};
   return [&prepared, &machine]() -> Result<profile::Profile> {
     profile::ProfileCache cache = machine.open_cache(prepared.machine);
-    train::ProgressLine progress("measuring ops again");
+    ProgressLine progress("measuring ops again");
     const auto show = [&](int done, int total) { progress.update(done, total); };
     SLUICE_ASSIGN(profile::Profile again,
                   measure::measure_profile(*prepared.workload.compiled, prepared.machine, cache,

@@ -4,12 +4,12 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "sluice/base/progress/progress.hpp"
 #include "sluice/experiment/encoding_profiling.hpp"
 #include "sluice/profile/access_profile_file.hpp"
 #include "sluice/profile/profile_file.hpp"
 #include "sluice/report/json_document.hpp"
 #include "sluice/report/run_record.hpp"
-#include "sluice/train/progress.hpp"
 #include "tools/access_output.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
@@ -45,21 +45,21 @@ nlohmann::json profile_json(const Prepared& prepared) {
 
 Result<measure::PlacementEffort> add_placements(const ProfileCommandArguments& arguments, Prepared& prepared) {
   profile::ProfileCache cache = arguments.machine.open_cache(prepared.machine);
-  train::ProgressLine progress("measuring ops by placement");
+  ProgressLine progress("measuring ops by placement");
   return measure::measure_placements(*prepared.workload.compiled, prepared.machine, cache, prepared.profile,
                                      [&](int measured, int total) { progress.update(measured, total); });
 }
 
 Status count_zeros(const ProfileCommandArguments& arguments, Prepared& prepared) {
   profile::ProfileCache cache = arguments.machine.open_cache(prepared.machine);
-  const train::WaitingLine waiting("measuring what encoding tensors saves");
+  const WaitingLine waiting("measuring what encoding tensors saves");
   return experiment::add_encodings(prepared.workload, prepared.machine, {}, {}, cache, prepared.profile);
 }
 
 Result<profile::AccessProfile> count_accesses(const ProfileCommandArguments& arguments, Prepared& prepared) {
   SLUICE_ASSIGN(const experiment::AccessOptions options, arguments.accesses.options());
   profile::ProfileCache cache = arguments.machine.open_cache(prepared.machine);
-  const train::WaitingLine waiting("counting accesses");
+  const WaitingLine waiting("counting accesses");
   return experiment::measure_access_profile(prepared.workload, prepared.machine, {}, options, cache);
 }
 

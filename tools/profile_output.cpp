@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/liveness.hpp"
 #include "sluice/profile/cost_model.hpp"
 #include "sluice/report/text_table.hpp"
@@ -18,21 +19,20 @@ Seconds sum_of(const std::vector<Seconds>& seconds) { return std::accumulate(sec
 std::vector<graph::OpIndex> slowest_ops(const profile::Profile& profile, std::size_t count) {
   std::vector<graph::OpIndex> order(profile.op_seconds.size());
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, std::greater{},
-                           [&](graph::OpIndex op) { return profile.op_seconds[static_cast<std::size_t>(op)]; });
+  std::ranges::stable_sort(order, std::greater{}, [&](graph::OpIndex op) { return profile.op_seconds[as_index(op)]; });
   order.resize(std::min(order.size(), count));
   return order;
 }
 
 std::string cold_time(const profile::Profile& profile, graph::OpIndex op) {
-  return profile.cold_seconds.empty() ? "" : format_seconds(profile.cold_seconds[static_cast<std::size_t>(op)]);
+  return profile.cold_seconds.empty() ? "" : format_seconds(profile.cold_seconds[as_index(op)]);
 }
 
 // The tier of the machine that was timed; nothing when the machine has no such tier (a profile from a file).
 std::optional<memory::TierId> timed_tier(const memory::Machine& machine, const profile::PlacementTimes& times) {
   const auto tier = std::ranges::find(machine.tiers, times.tier, profile::tier_key);
   if (tier == machine.tiers.end()) return std::nullopt;
-  return static_cast<memory::TierId>(tier - machine.tiers.begin());
+  return as_id<memory::TierId>(tier - machine.tiers.begin());
 }
 
 std::string tier_title(const memory::Machine& machine, memory::TierId tier) {
@@ -115,7 +115,7 @@ std::vector<graph::OpIndex> ops_with_implementations(const graph::Graph& graph, 
 std::vector<TensorSaving> encoding_savings(const graph::Graph& graph, const profile::EncodingFigures& figures) {
   std::vector<TensorSaving> savings;
   for (graph::TensorId id = 0; id < graph.tensor_count(); ++id) {
-    const Bytes encoded = figures.encoded_bytes[static_cast<std::size_t>(id)];
+    const Bytes encoded = figures.encoded_bytes[as_index(id)];
     const Bytes bytes = align_up(graph.tensor(id).bytes, memory::kBlockAlignment);
     if (encoded > 0 && encoded < bytes) savings.push_back({id, bytes, encoded});
   }
@@ -137,7 +137,7 @@ std::string describe_times(const graph::Graph& graph, const memory::Machine& mac
                            {"share", report::Align::kRight, 0}});
   for (const graph::OpIndex index : slowest_ops(profile, count)) {
     const graph::Op& op = graph.op(index);
-    const Seconds seconds = profile.op_seconds[static_cast<std::size_t>(index)];
+    const Seconds seconds = profile.op_seconds[as_index(index)];
     table.add_row({op.name, std::string(to_string(op.kind)), std::string(to_string(op.phase)), format_seconds(seconds),
                    cold_time(profile, index), fmt::format("{:.1f} %", 100 * seconds / total)});
   }
@@ -242,7 +242,7 @@ nlohmann::json encodings_json(const graph::Graph& graph, const profile::Encoding
 nlohmann::json op_times_json(const graph::Graph& graph, const profile::Profile& profile) {
   nlohmann::json ops = nlohmann::json::array();
   for (graph::OpIndex index = 0; index < graph.op_count(); ++index) {
-    const auto at = static_cast<std::size_t>(index);
+    const auto at = as_index(index);
     ops.push_back({{"op", graph.op(index).name},
                    {"kind", to_string(graph.op(index).kind)},
                    {"phase", to_string(graph.op(index).phase)},

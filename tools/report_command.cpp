@@ -9,13 +9,13 @@
 #include <memory>
 
 #include "sluice/base/atomic_file.hpp"
+#include "sluice/base/progress/progress.hpp"
 #include "sluice/report/json_document.hpp"
 #include "sluice/report/page/collect_report.hpp"
 #include "sluice/report/page/equivalent_commands.hpp"
 #include "sluice/report/page/report_page.hpp"
 #include "sluice/train/interrupt.hpp"
 #include "sluice/train/policy_run.hpp"
-#include "sluice/train/progress.hpp"
 #include "tools/budget_arguments.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
@@ -123,7 +123,7 @@ Result<int> run_report(ReportArguments arguments) {
   SLUICE_ASSIGN(report::ReportRequest request, report_request(arguments, fast, prepared));
   request.comparison.measure_again = measuring_again(prepared, arguments.machine, arguments.profile);
   const train::InterruptGuard guard;
-  train::ProgressLine progress("report");
+  ProgressLine progress("report");
   SLUICE_ASSIGN(
       const nlohmann::json document,
       report::collect_report(

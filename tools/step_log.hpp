@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "sluice/base/progress/progress.hpp"
 #include "sluice/base/spread.hpp"
 #include "sluice/kernels/ranks.hpp"
 #include "sluice/report/chrome_trace.hpp"
 #include "sluice/report/step/overlap.hpp"
-#include "sluice/train/progress.hpp"
 #include "sluice/train/training_loop.hpp"
 
 namespace sluice::cli {
@@ -50,7 +50,7 @@ class StepLog {
 
   bool keep_traces_;
   std::int64_t first_step_, end_step_;
-  train::ProgressLine progress_;
+  ProgressLine progress_;
   std::ofstream losses_;
   OverlapOf overlap_of_;
   std::vector<report::TracedStep> traced_;

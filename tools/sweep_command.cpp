@@ -7,13 +7,13 @@
 #include <map>
 #include <memory>
 
+#include "sluice/base/progress/progress.hpp"
 #include "sluice/experiment/sweep.hpp"
 #include "sluice/report/json_document.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/sweep/sweep_json.hpp"
 #include "sluice/report/sweep/sweep_text.hpp"
 #include "sluice/train/interrupt.hpp"
-#include "sluice/train/progress.hpp"
 #include "tools/chart_output.hpp"
 #include "tools/commands.hpp"
 #include "tools/sweep_arguments.hpp"
@@ -31,10 +31,9 @@ class Sweep {
   Sweep(const SweepArguments& arguments, const SweepRequest& request)
       : arguments_(arguments), request_(request), progress_("sweeping") {
     const auto rounds = arguments.run ? request.comparison.steps.value_or(0) : 0;
-    const auto planners = static_cast<std::int64_t>(request.planners.size());
-    const auto budgets = request.no_loss ? planners : static_cast<std::int64_t>(request.budgets.size());
-    total_ =
-        static_cast<std::int64_t>(request.workloads.size()) * budgets * ((request.no_loss ? 1 : planners) + rounds);
+    const auto planners = std::ssize(request.planners);
+    const auto budgets = request.no_loss ? planners : std::ssize(request.budgets);
+    total_ = std::ssize(request.workloads) * budgets * ((request.no_loss ? 1 : planners) + rounds);
   }
 
   Result<int> run() {
@@ -157,7 +156,7 @@ class Sweep {
   const SweepArguments& arguments_;
   const SweepRequest& request_;
   const train::InterruptGuard guard_;
-  train::ProgressLine progress_;
+  ProgressLine progress_;
   std::int64_t done_ = 0, total_ = 0;
   nlohmann::json record_;
   bool emulated_ = false;

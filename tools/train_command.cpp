@@ -100,17 +100,17 @@ std::optional<report::Overlap> step_overlap(const program::StepTimes& step, cons
 }
 
 Result<std::unique_ptr<train::Session>> open_session(Run& run, const train::SessionOptions& options) {
-  const train::WaitingLine waiting("preparing memory and kernels");
+  const WaitingLine waiting("preparing memory and kernels");
   return train::Session::create(run.workload, run.machine, run.steps, options);
 }
 
 Result<std::int64_t> load_checkpoint(train::Session& session, const std::string& path) {
-  const train::WaitingLine waiting(fmt::format("reading {}", path));
+  const WaitingLine waiting(fmt::format("reading {}", path));
   return session.load_checkpoint(path);
 }
 
 Result<std::string> hash_parameters(train::Session& session) {
-  const train::WaitingLine waiting("hashing parameters");
+  const WaitingLine waiting("hashing parameters");
   return session.hash_parameters();
 }
 

@@ -3,14 +3,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sluice/base/progress/progress.hpp"
 #include "sluice/measure/profiler.hpp"
 #include "sluice/memory/process_memory.hpp"
 #include "sluice/report/json_document.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/step/plan_summary.hpp"
 #include "sluice/report/text_table.hpp"
-#include "sluice/train/progress.hpp"
-#include "sluice/train/variant_training.hpp"
+#include "sluice/train/variants/variant_training.hpp"
 #include "tools/commands.hpp"
 #include "tools/plan_output.hpp"
 #include "tools/train_output.hpp"
@@ -124,7 +124,7 @@ Status check_takes_sequences(train::WorkloadOptions options, std::int64_t length
 // The step to begin with.
 Result<std::int64_t> resume(train::VariantTraining& training, const std::string& checkpoint) {
   if (checkpoint.empty()) return std::int64_t{0};
-  const train::WaitingLine waiting(fmt::format("reading {}", checkpoint));
+  const WaitingLine waiting(fmt::format("reading {}", checkpoint));
   return training.load_checkpoint(checkpoint);
 }
 
@@ -142,7 +142,7 @@ Result<int> train_sequences(const TrainArguments& arguments) {
   print_notes(cache.notes());
   SLUICE_RETURN_IF_ERROR(probe_with_progress(machine, cache, experiment::Probe::kUseCache));
   settings.profile = [&](train::Workload& workload) {
-    train::ProgressLine progress("measuring ops");
+    ProgressLine progress("measuring ops");
     return measure::measure_profile(*workload.compiled, machine, cache,
                                     {.on_progress = [&](int done, int total) { progress.update(done, total); }});
   };

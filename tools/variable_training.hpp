@@ -1,4 +1,4 @@
-// `sluice train --sequences`: every step has a length of its own (sluice/train/variant_training.hpp).
+// `sluice train --sequences`: every step has a length of its own (sluice/train/variants/variant_training.hpp).
 #pragma once
 
 #include "tools/train_arguments.hpp"

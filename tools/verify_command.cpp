@@ -4,12 +4,12 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "sluice/base/progress/progress.hpp"
 #include "sluice/base/time_of.hpp"
 #include "sluice/plan/verify/verifier.hpp"
 #include "sluice/program/program.hpp"
 #include "sluice/report/json_document.hpp"
 #include "sluice/report/run_record.hpp"
-#include "sluice/train/progress.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
 
@@ -29,7 +29,7 @@ Result<int> run_verify(const VerifyArguments& arguments) {
   const graph::Graph& graph = model.workload.graph();
   std::vector<plan::Violation> violations;
   const Seconds verifying = time_of([&] {
-    const train::WaitingLine waiting("verifying");
+    const WaitingLine waiting("verifying");
     violations = plan::verify_plan(graph, model.machine, plan);
   });
   Seconds lowering = 0;

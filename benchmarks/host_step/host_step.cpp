@@ -16,6 +16,7 @@
 #include <iostream>
 
 #include "benchmarks/host_step/three_passes.hpp"
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/time_of.hpp"
 #include "sluice/kernels/onednn/vectors/element_loops.hpp"
 #include "sluice/memory/presets.hpp"
@@ -89,7 +90,7 @@ Result<bool> makes_same_bits(std::int64_t elements, int threads) {
   step_at_once(usual_step(), one);
   step_in_three_passes(usual_step(), three);
   const auto same = [&](const auto* a, const auto* b) {
-    return std::memcmp(a, b, static_cast<std::size_t>(elements) * sizeof(*a)) == 0;
+    return std::memcmp(a, b, as_index(elements) * sizeof(*a)) == 0;
   };
   return same(one.w, three.w) && same(one.moment1, three.moment1) && same(one.moment2, three.moment2) &&
          same(one.half, three.half);

@@ -101,7 +101,7 @@ Result<PackedModel> pack_again(const std::string& file, const std::string& model
   packed.planner = plan.planner;
   packed.residencies = plan.residencies.size();
   for (std::size_t tier = 0; tier < plan.arena_bytes.size(); ++tier) {
-    if (plan.arena_bytes[tier] > 0) packed.tiers.push_back(pack_tier(builder, plan, static_cast<memory::TierId>(tier)));
+    if (plan.arena_bytes[tier] > 0) packed.tiers.push_back(pack_tier(builder, plan, as_id<memory::TierId>(tier)));
   }
   return packed;
 }
@@ -168,7 +168,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "usage: plan_packing RESULT.json PLAN MODEL BATCH [PLAN MODEL BATCH...]\n");
     return 2;
   }
-  const auto result = sluice::benchmarks::run({argv, static_cast<std::size_t>(argc)});
+  const auto result = sluice::benchmarks::run({argv, as_index(argc)});
   if (result.ok()) return *result;
   fmt::print(stderr, "plan_packing: {}\n", result.error().message);
   return 2;

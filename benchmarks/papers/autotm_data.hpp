@@ -10,7 +10,7 @@
 
 #include "sluice/base/result.hpp"
 #include "sluice/base/units.hpp"
-#include "sluice/graph/tensor.hpp"
+#include "sluice/graph/ops/tensor.hpp"
 
 namespace sluice::benchmarks::autotm {
 
@@ -24,7 +24,7 @@ struct Kernel {
   std::string op;
   std::vector<Bytes> inputs;
   std::vector<Bytes> outputs;
-  std::vector<graph::Shape> shapes;   // of inputs, then outputs; dimensions in Sluice's order (graph/op.hpp)
+  std::vector<graph::Shape> shapes;   // of inputs, then outputs; dimensions in Sluice's order (graph/ops/op.hpp)
   std::vector<Placement> placements;  // the first has everything in DRAM, the last the most in Optane
 };
 

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <limits>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/access_pattern.hpp"
 #include "sluice/memory/presets.hpp"
 #include "sluice/profile/memory_time.hpp"
@@ -26,13 +27,13 @@ std::vector<profile::CacheUse> uses_of(const Kernel& kernel, graph::OpKind kind)
   for (const Bytes bytes : kernel.inputs) {
     // A slice reads no more than it writes.
     const Bytes touched = kind == graph::OpKind::kSlice ? std::min(bytes, kernel.outputs.front()) : bytes;
-    uses.push_back({.tensor = static_cast<graph::TensorId>(uses.size()),
+    uses.push_back({.tensor = as_id<graph::TensorId>(uses.size()),
                     .bytes = touched,
                     .reads = true,
                     .sweeps = graph::read_sweeps(kind)});
   }
   for (const Bytes bytes : kernel.outputs) {
-    uses.push_back({.tensor = static_cast<graph::TensorId>(uses.size()), .bytes = bytes, .writes = true});
+    uses.push_back({.tensor = as_id<graph::TensorId>(uses.size()), .bytes = bytes, .writes = true});
   }
   return uses;
 }

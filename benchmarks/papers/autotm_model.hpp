@@ -17,7 +17,7 @@
 #pragma once
 
 #include "benchmarks/papers/autotm_data.hpp"
-#include "sluice/graph/op.hpp"
+#include "sluice/graph/ops/op.hpp"
 #include "sluice/memory/machine.hpp"
 
 namespace sluice::benchmarks::autotm {

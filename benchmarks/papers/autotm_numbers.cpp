@@ -14,13 +14,14 @@
 #include <cstdio>
 
 #include "benchmarks/papers/published_profile.hpp"
+#include "sluice/base/as_index.hpp"
+#include "sluice/base/progress/progress.hpp"
 #include "sluice/experiment/sweep.hpp"
 #include "sluice/graph/liveness.hpp"
 #include "sluice/graph/rewrite/fold.hpp"
 #include "sluice/report/describe_graph.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/sweep/sweep_json.hpp"
-#include "sluice/train/progress.hpp"
 #include "sluice/train/workload.hpp"
 
 namespace sluice::benchmarks::autotm {
@@ -84,7 +85,7 @@ Status write_kernels(const NumbersArguments& arguments) {
 Result<double> share_of(const std::string& ratio) {
   int pmm = 0, dram = 0, end = 0;
   const bool read = std::sscanf(ratio.c_str(), "%d:%d%n", &pmm, &dram, &end) == 2;
-  if (!read || static_cast<std::size_t>(end) != ratio.size() || pmm < 0 || dram < 1) {
+  if (!read || as_index(end) != ratio.size() || pmm < 0 || dram < 1) {
     return bad_input(fmt::format("'{}' is no ratio of PMM to DRAM; write one such as 8:1", ratio));
   }
   return static_cast<double>(dram) / (pmm + dram);
@@ -187,7 +188,7 @@ class Figures {
 
   const NumbersArguments& arguments_;
   const KernelTable& table_;
-  train::ProgressLine progress_{"planning"};
+  ProgressLine progress_{"planning"};
   std::int64_t done_ = 0;
 };
 

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "benchmarks/planners/kept_problem.hpp"
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/atomic_file.hpp"
 #include "sluice/base/parse.hpp"
 #include "sluice/memory/presets.hpp"
@@ -38,7 +39,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "usage: keep_problem MODEL BATCH PROFILE FILE\n");
     return 2;
   }
-  const auto kept = sluice::benchmarks::keep({argv, static_cast<std::size_t>(argc)});
+  const auto kept = sluice::benchmarks::keep({argv, as_index(argc)});
   if (kept.ok()) return 0;
   fmt::print(stderr, "keep_problem: {}\n", kept.error().message);
   return 2;

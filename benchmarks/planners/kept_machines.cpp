@@ -61,7 +61,7 @@ void add_disk(memory::Machine& machine, BytesPerSecond bandwidth) {
                            .granule = 4 * kKiB,
                            .latency = kDiskLatency,
                            .addressable = false});
-  const memory::Link in{.from = static_cast<memory::TierId>(machine.tiers.size()) - 1,
+  const memory::Link in{.from = as_id<memory::TierId>(machine.tiers.size()) - 1,
                         .bandwidth = bandwidth,
                         .shared_bandwidth = kDiskShared * bandwidth,
                         .latency = kDiskLatency,
@@ -73,7 +73,7 @@ void add_disk(memory::Machine& machine, BytesPerSecond bandwidth) {
 void add_memory(memory::Machine& machine, memory::Tier tier, Seconds latency, Seconds interference) {
   const BytesPerSecond read = tier.read_bandwidth, write = tier.write_bandwidth;
   machine.tiers.push_back(std::move(tier));
-  const memory::Link in{.from = static_cast<memory::TierId>(machine.tiers.size()) - 1,
+  const memory::Link in{.from = as_id<memory::TierId>(machine.tiers.size()) - 1,
                         .bandwidth = read,
                         .latency = latency,
                         .interference = interference,

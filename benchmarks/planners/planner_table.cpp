@@ -10,8 +10,8 @@
 
 #include "benchmarks/planners/planner_rows.hpp"
 #include "sluice/base/json_file.hpp"
+#include "sluice/base/progress/progress.hpp"
 #include "sluice/report/run_record.hpp"
-#include "sluice/train/progress.hpp"
 
 namespace sluice::benchmarks {
 namespace {
@@ -42,10 +42,10 @@ Result<std::vector<KeptProblem>> read_problems(const TableArguments& arguments) 
 
 Status plan_problems(const TableArguments& arguments) {
   SLUICE_ASSIGN(const std::vector<KeptProblem> problems, read_problems(arguments));
-  train::ProgressLine progress("planning");
+  ProgressLine progress("planning");
   std::vector<PlannerRow> rows;
   for (std::size_t i = 0; i < problems.size(); ++i) {
-    progress.update(static_cast<std::int64_t>(i), static_cast<std::int64_t>(problems.size()), problems[i].model);
+    progress.update(static_cast<std::int64_t>(i), std::ssize(problems), problems[i].model);
     for (PlannerRow& row : rows_of(problems[i], arguments.wanted)) rows.push_back(std::move(row));
     SLUICE_RETURN_IF_ERROR(
         report::write_json_file(arguments.json, {{"sluice", report::kVersion}, {"rows", rows_json(rows)}}));

@@ -11,7 +11,7 @@
 #include <cstddef>
 
 #include "python/core/in_place.hpp"
-#include "sluice/memory/space/page_pool.hpp"
+#include "sluice/memory/allocators/page_pool.hpp"
 
 namespace {
 

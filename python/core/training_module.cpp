@@ -6,6 +6,7 @@
 
 #include "python/core/own_process.hpp"
 #include "python/core/raise_error.hpp"
+#include "sluice/base/as_index.hpp"
 #include "sluice/experiment/module/module_training.hpp"
 #include "sluice/memory/process_memory.hpp"
 #include "sluice/onnx/model/external_data.hpp"
@@ -21,7 +22,7 @@ using Memory = std::pair<std::uintptr_t, std::int64_t>;  // address, elements
 
 template <typename T>
 std::span<T> elements(const Memory& memory) {
-  return {reinterpret_cast<T*>(memory.first), static_cast<std::size_t>(memory.second)};
+  return {reinterpret_cast<T*>(memory.first), as_index(memory.second)};
 }
 
 graph::OptimizerOptions optimizer_options(const py::dict& values) {

@@ -10,6 +10,8 @@
 #include <cstring>
 #include <utility>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice {
 namespace {
 
@@ -91,7 +93,7 @@ Status AtomicFile::write(std::span<const std::byte> bytes) {
     const ssize_t wrote = ::write(descriptor_, bytes.data(), bytes.size());
     if (wrote < 0 && errno == EINTR) continue;
     if (wrote < 0) return write_error(path_, errno);
-    bytes = bytes.subspan(static_cast<std::size_t>(wrote));
+    bytes = bytes.subspan(as_index(wrote));
   }
   return {};
 }

@@ -29,7 +29,7 @@ Hasher& Hasher::add(std::span<const std::byte> bytes) {
 }
 
 Hasher& Hasher::add(std::string_view text) {
-  add(static_cast<std::int64_t>(text.size()));
+  add(std::ssize(text));
   return add(std::as_bytes(std::span(text.data(), text.size())));
 }
 

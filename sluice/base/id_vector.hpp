@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/check.hpp"
 
 namespace sluice {
@@ -28,10 +29,10 @@ class IdVector : public std::vector<T> {
   typename Base::const_reference operator[](std::size_t index) const { return Base::operator[](checked(index)); }
 
   // Whether there is an element of this id: false for those below 0.
-  bool holds(Id id) const { return id >= 0 && static_cast<std::size_t>(id) < this->size(); }
+  bool holds(Id id) const { return id >= 0 && as_index(id) < this->size(); }
 
  private:
-  std::size_t position(Id id) const { return checked(static_cast<std::size_t>(id)); }  // below 0: beyond any size
+  std::size_t position(Id id) const { return checked(as_index(id)); }  // below 0: beyond any size
   std::size_t checked(std::size_t index) const {
 #ifndef NDEBUG
     SLUICE_CHECK(index < this->size(), "index " + std::to_string(index) + " of " + std::to_string(this->size()));

@@ -5,13 +5,15 @@
 #include <charconv>
 #include <cmath>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice {
 namespace {
 
 template <typename T, typename... Form>
 std::errc take(std::string_view& text, T& value, Form... form) {
   const auto [rest, failure] = std::from_chars(text.data(), text.data() + text.size(), value, form...);
-  if (failure == std::errc{}) text.remove_prefix(static_cast<std::size_t>(rest - text.data()));
+  if (failure == std::errc{}) text.remove_prefix(as_index(rest - text.data()));
   return failure;
 }
 

@@ -5,6 +5,8 @@
 #include <array>
 #include <set>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice {
 namespace {
 
@@ -34,7 +36,7 @@ TEST(Random, UniformFillsTheUnitIntervalEvenly) {
     const float value = random_uniform(7, 0, static_cast<std::uint64_t>(i));
     ASSERT_GE(value, 0.0F);
     ASSERT_LT(value, 1.0F);
-    ++bins.at(static_cast<std::size_t>(value * 10));
+    ++bins.at(as_index(value * 10));
   }
   for (const int count : bins) EXPECT_NEAR(count, kDraws * 0.1, kDraws * 0.01);
 }

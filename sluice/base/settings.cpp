@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/parse.hpp"
 
 namespace sluice {
@@ -63,7 +64,7 @@ std::string range_of(const Setting& setting) {
 std::string text_of(const Setting& setting, const std::any& config) {
   const double value = setting.get(config);
   if (setting.words.empty()) return fmt::format("{:g}", value);
-  return std::string(setting.words[static_cast<std::size_t>(value)]);
+  return std::string(setting.words[as_index(value)]);
 }
 
 std::string_view name_in(std::string_view text) { return text.substr(0, text.find(kBetween)); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/check.hpp"
 
 namespace sluice {
@@ -10,7 +11,7 @@ namespace {
 
 double quantile(const std::vector<double>& sorted, double share) {
   const double place = share * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
+  const auto below = as_index(place);
   const std::size_t above = std::min(below + 1, sorted.size() - 1);
   return std::lerp(sorted[below], sorted[above], place - std::floor(place));
 }

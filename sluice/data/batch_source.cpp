@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/random.hpp"
 #include "sluice/data/epoch_order.hpp"
 
@@ -14,7 +15,7 @@ constexpr std::uint64_t kMask = stream_of("masked positions");
 constexpr std::uint64_t kSegment = stream_of("segments");
 constexpr std::uint64_t kNoise = stream_of("noise");
 constexpr float kMaskedShare = 0.15F;
-constexpr std::size_t kContents = static_cast<std::size_t>(graph::Content::kIntegers) + 1;
+constexpr std::size_t kContents = as_index(graph::Content::kIntegers) + 1;
 
 template <typename T>
 std::span<T> typed(std::span<std::byte> bytes) {
@@ -33,13 +34,12 @@ struct BatchSource::Targets {
     explicit operator bool() const { return sample_elements > 0; }
     template <typename T>
     std::span<T> row(std::int64_t index) const {
-      return typed<T>(bytes).subspan(static_cast<std::size_t>(index * sample_elements),
-                                     static_cast<std::size_t>(sample_elements));
+      return typed<T>(bytes).subspan(as_index(index * sample_elements), as_index(sample_elements));
     }
   };
 
   std::array<Target, kContents> by_content;
-  const Target& operator[](graph::Content content) const { return by_content[static_cast<std::size_t>(content)]; }
+  const Target& operator[](graph::Content content) const { return by_content[as_index(content)]; }
 };
 
 BatchSource::BatchSource(std::vector<InputTensor> tensors, std::unique_ptr<ImageSet> images,
@@ -63,8 +63,8 @@ Status BatchSource::fill(std::int64_t batch, std::span<const std::span<std::byte
   std::int64_t samples = 0;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const InputTensor& each = tensors_[i];
-    SLUICE_CHECK(static_cast<std::int64_t>(tensors[i].size()) == 4 * each.elements(), "the size of " + each.name);
-    targets.by_content[static_cast<std::size_t>(each.content)] = {tensors[i], each.sample_elements(), each.bound};
+    SLUICE_CHECK(std::ssize(tensors[i]) == 4 * each.elements(), "the size of " + each.name);
+    targets.by_content[as_index(each.content)] = {tensors[i], each.sample_elements(), each.bound};
     samples = std::max(samples, each.batch());
   }
   std::int64_t failed_row = samples;
@@ -114,7 +114,7 @@ Status BatchSource::fill_tokens(const Targets& targets, std::int64_t sample, std
   const auto& masked = targets[graph::Content::kMaskedTokens];
   const auto& hidden = targets[graph::Content::kHiddenTokens];
   const std::int64_t length = std::max({tokens.sample_elements, next.sample_elements, masked.sample_elements});
-  std::vector<std::int32_t> text(static_cast<std::size_t>(length + 1));
+  std::vector<std::int32_t> text(as_index(length + 1));
   SLUICE_RETURN_IF_ERROR(tokens_->read(sample, text));
   if (tokens) std::ranges::copy_n(text.begin(), length, tokens.row<std::int32_t>(row).begin());
   if (next) std::ranges::copy_n(text.begin() + 1, length, next.row<std::int32_t>(row).begin());
@@ -123,7 +123,7 @@ Status BatchSource::fill_tokens(const Targets& targets, std::int64_t sample, std
   const auto always = static_cast<std::int64_t>(random_bits(seed_, kMask, ~static_cast<std::uint64_t>(position)) %
                                                 static_cast<std::uint64_t>(length));
   for (std::int64_t i = 0; i < length; ++i) {
-    const auto at = static_cast<std::size_t>(i);
+    const auto at = as_index(i);
     const bool hides = i == always || random_uniform(seed_, kMask, first + at) < kMaskedShare;
     if (masked) {
       masked.row<std::int32_t>(row)[at] = hides ? static_cast<std::int32_t>(masked.bound - 1) : text[at];

@@ -5,6 +5,8 @@
 #include <array>
 #include <string>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::data {
 
 struct CifarVariant {
@@ -57,15 +59,15 @@ Result<std::unique_ptr<ImageSet>> CifarImages::open(const std::filesystem::path&
   return std::unique_ptr<ImageSet>(std::move(set));
 }
 
-std::int64_t CifarImages::size() const { return static_cast<std::int64_t>(files_.size()) * variant_.records_per_file; }
+std::int64_t CifarImages::size() const { return std::ssize(files_) * variant_.records_per_file; }
 
 Result<std::int32_t> CifarImages::read(std::int64_t sample, std::span<float> image) const {
   std::array<unsigned char, 2 + kPixels> record{};
-  const DataFile& file = files_[static_cast<std::size_t>(sample / variant_.records_per_file)];
+  const DataFile& file = files_[as_index(sample / variant_.records_per_file)];
   const std::int64_t index = sample % variant_.records_per_file;
-  SLUICE_RETURN_IF_ERROR(file.read(index * variant_.record_bytes(),
-                                   std::span(record).first(static_cast<std::size_t>(variant_.record_bytes()))));
-  const int label = record[static_cast<std::size_t>(variant_.label_bytes - 1)];
+  SLUICE_RETURN_IF_ERROR(
+      file.read(index * variant_.record_bytes(), std::span(record).first(as_index(variant_.record_bytes()))));
+  const int label = record[as_index(variant_.label_bytes - 1)];
   if (label >= variant_.classes) {
     return Error{ErrorCode::kBadInput,
                  fmt::format("record {} of {} has label {}, but {} has classes 0 to {}; the file is damaged", index,

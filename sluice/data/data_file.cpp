@@ -9,6 +9,8 @@
 #include <cstring>
 #include <utility>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::data {
 
 Result<DataFile> DataFile::open(const std::filesystem::path& path, std::string_view what, std::string_view hint) {
@@ -56,7 +58,7 @@ Status DataFile::read(std::int64_t offset, std::span<unsigned char> into) const 
                    fmt::format("reading {} bytes at {} of {} gave {}: {}", into.size(), offset, path_.string(), done,
                                got < 0 ? std::strerror(errno) : "the file ended early")};
     }
-    done += static_cast<std::size_t>(got);
+    done += as_index(got);
   }
   return {};
 }

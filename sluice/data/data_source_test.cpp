@@ -11,6 +11,7 @@
 #include <set>
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/data/epoch_order.hpp"
 
 namespace sluice::data {
@@ -49,8 +50,8 @@ Status fill(kernels::InputSource& source, std::int64_t step, Batch& batch) {
 }
 
 Batch batch_at(kernels::InputSource& source, const std::vector<InputTensor>& inputs, std::int64_t step) {
-  Batch batch{std::vector<float>(static_cast<std::size_t>(inputs[0].elements())),
-              std::vector<std::int32_t>(static_cast<std::size_t>(inputs[1].elements()))};
+  Batch batch{std::vector<float>(as_index(inputs[0].elements())),
+              std::vector<std::int32_t>(as_index(inputs[1].elements()))};
   const Status status = fill(source, step, batch);
   EXPECT_TRUE(status.ok()) << (status.ok() ? "" : status.error().message);
   return batch;
@@ -84,11 +85,11 @@ TEST(SyntheticImagesTest, ThreadsDoNotChangeTheBits) {
 TEST(SyntheticImagesTest, ClassesCanBeToldApart) {
   const auto inputs = image_inputs(256, 16, 4);
   const Batch batch = batch_at(*open("synthetic", inputs, 2), inputs, 0);
-  const auto size = static_cast<std::size_t>(inputs[0].sample_elements());
+  const auto size = as_index(inputs[0].sample_elements());
   std::vector<std::vector<double>> means(4, std::vector<double>(size));
   std::vector<int> counts(4);
   for (std::size_t i = 0; i < batch.labels.size(); ++i) {
-    const auto label = static_cast<std::size_t>(batch.labels[i]);
+    const auto label = as_index(batch.labels[i]);
     ASSERT_LT(label, 4U);
     ++counts[label];
     for (std::size_t p = 0; p < size; ++p) means[label][p] += static_cast<double>(batch.images[i * size + p]);

@@ -19,7 +19,7 @@ TEST(EpochOrderTest, EveryEpochVisitsEverySampleOnce) {
     for (const std::int64_t epoch : {0, 1, 5}) {
       const auto order = epoch_of(3, epoch, count);
       const std::set<std::int64_t> seen(order.begin(), order.end());
-      EXPECT_EQ(static_cast<std::int64_t>(seen.size()), count);
+      EXPECT_EQ(std::ssize(seen), count);
       EXPECT_EQ(*seen.begin(), 0);
       EXPECT_EQ(*seen.rbegin(), count - 1);
     }

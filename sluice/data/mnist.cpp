@@ -6,6 +6,8 @@
 #include <array>
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::data {
 namespace {
 
@@ -15,7 +17,7 @@ constexpr std::int64_t kImageHeader = 16;
 constexpr std::int64_t kLabelHeader = 8;
 
 Result<std::vector<std::int64_t>> read_header(const DataFile& file, std::int64_t magic, std::int64_t words) {
-  std::vector<unsigned char> bytes(static_cast<std::size_t>(words * 4));
+  std::vector<unsigned char> bytes(as_index(words * 4));
   if (file.bytes() < words * 4) {
     return Error{ErrorCode::kBadInput, fmt::format("{} has {} bytes where its header alone has {}; it is cut short",
                                                    file.path().string(), file.bytes(), words * 4)};
@@ -73,7 +75,7 @@ Result<std::int32_t> MnistImages::read(std::int64_t sample, std::span<float> ima
     for (std::int64_t y = 0; y < kSize; ++y) {
       float* row = image.data() + (channel * shape_.height + top + y) * shape_.width + left;
       for (std::int64_t x = 0; x < kSize; ++x) {
-        row[x] = (static_cast<float>(pixels[static_cast<std::size_t>(y * kSize + x)]) / 255 - kMean) / kDeviation;
+        row[x] = (static_cast<float>(pixels[as_index(y * kSize + x)]) / 255 - kMean) / kDeviation;
       }
     }
   }

@@ -4,6 +4,7 @@
 #include <numbers>
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/random.hpp"
 
 namespace sluice::data {
@@ -52,8 +53,8 @@ Result<std::int32_t> SyntheticImages::read(std::int64_t sample, std::span<float>
   const auto index = static_cast<std::uint64_t>(sample);
   const auto label =
       static_cast<std::int64_t>(random_bits(seed_, kLabel, index) % static_cast<std::uint64_t>(classes_));
-  const auto height = static_cast<std::size_t>(shape_.height);
-  const auto width = static_cast<std::size_t>(shape_.width);
+  const auto height = as_index(shape_.height);
+  const auto width = as_index(shape_.width);
   const float row_shift = static_cast<float>(height) / 16 * random_uniform(seed_, kShift, 2 * index);
   const float column_shift = static_cast<float>(width) / 16 * random_uniform(seed_, kShift, 2 * index + 1);
   std::vector<float> rows(height);

@@ -4,13 +4,15 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::data {
 namespace {
 
 constexpr std::int64_t kLookedAt = 65536;  // bytes at the start of each file
 
 Status check_text(const DataFile& file) {
-  std::vector<unsigned char> start(static_cast<std::size_t>(std::min(file.bytes(), kLookedAt)));
+  std::vector<unsigned char> start(as_index(std::min(file.bytes(), kLookedAt)));
   SLUICE_RETURN_IF_ERROR(file.read(0, start));
   const auto zero = std::ranges::find(start, 0);
   if (zero == start.end()) return {};
@@ -70,10 +72,9 @@ Status TextCorpus::choose_windows(const std::filesystem::path& path, Split split
 }
 
 Status TextCorpus::read_bytes(std::int64_t offset, std::span<unsigned char> into) const {
-  auto file = static_cast<std::size_t>(std::ranges::upper_bound(begins_, offset) - begins_.begin() - 1);
+  auto file = as_index(std::ranges::upper_bound(begins_, offset) - begins_.begin() - 1);
   while (!into.empty()) {
-    const auto part = static_cast<std::size_t>(
-        std::min<std::int64_t>(begins_[file + 1] - offset, static_cast<std::int64_t>(into.size())));
+    const auto part = static_cast<std::size_t>(std::min<std::int64_t>(begins_[file + 1] - offset, std::ssize(into)));
     SLUICE_RETURN_IF_ERROR(files_[file].read(offset - begins_[file], into.first(part)));
     into = into.subspan(part);
     offset += static_cast<std::int64_t>(part);

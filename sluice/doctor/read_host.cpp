@@ -11,6 +11,7 @@
 #include <fstream>
 #include <thread>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/doctor/control_group.hpp"
 #include "sluice/doctor/read_storage.hpp"
 #include "sluice/exec/ranks/mpi_ranks.hpp"
@@ -76,7 +77,7 @@ ProcessorFacts read_processors() {
   facts.busy = busy_now(facts.online);
   if (const char* const threads = std::getenv("OMP_NUM_THREADS")) facts.omp_threads = threads;
   const Result<memory::NumaTopology> topology = memory::read_numa_topology();
-  facts.nodes = topology.ok() ? std::max(1, static_cast<int>(topology->with_memory().size())) : 1;
+  facts.nodes = topology.ok() ? std::max(1, count_of(topology->with_memory())) : 1;
   return facts;
 }
 

@@ -10,7 +10,8 @@
 #include <filesystem>
 #include <vector>
 
-#include "sluice/memory/spill_file.hpp"
+#include "sluice/base/as_index.hpp"
+#include "sluice/memory/files/spill_file.hpp"
 
 namespace sluice::doctor {
 namespace {
@@ -60,7 +61,7 @@ StorageFacts read_storage(const std::string& path) {
   }
   facts.direct = file->direct();
   if (file->bytes() < kTried) return facts;
-  std::vector<std::byte> bytes(static_cast<std::size_t>(kRequest), std::byte{1});
+  std::vector<std::byte> bytes(as_index(kRequest), std::byte{1});
   facts.write = rate_of([&](Bytes offset) { return file->write(offset, bytes); });
   facts.read = rate_of([&](Bytes offset) { return file->read(offset, bytes); });
   return facts;

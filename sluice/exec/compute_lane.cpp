@@ -139,8 +139,7 @@ Status ComputeLane::run_observed(graph::OpIndex op) {
     if (!progress.op_done(earlier) && !progress.wait_for_op(earlier, processor_)) return progress.failure();
   }
   const auto& transfers = context_.program.transfers;
-  for (program::TransferIndex transfer = 0; transfer < static_cast<program::TransferIndex>(transfers.size());
-       ++transfer) {
+  for (program::TransferIndex transfer = 0; transfer < as_id<program::TransferIndex>(transfers.size()); ++transfer) {
     if (transfers[as_index(transfer)].after_op >= op || progress.transfer_done(transfer)) continue;
     if (!progress.wait_for_transfer(transfer, processor_)) return progress.failure();
   }
@@ -159,8 +158,8 @@ Status ComputeLane::finish_step() {
   for (const std::vector<graph::OpIndex>& lane : context_.ops_of) {
     if (!lane.empty() && !progress.wait_for_op(lane.back(), processor_)) return progress.failure();
   }
-  for (program::TransferIndex transfer = 0;
-       transfer < static_cast<program::TransferIndex>(context_.program.transfers.size()); ++transfer) {
+  for (program::TransferIndex transfer = 0; transfer < as_id<program::TransferIndex>(context_.program.transfers.size());
+       ++transfer) {
     if (progress.transfer_done(transfer)) continue;
     if (!progress.wait_for_transfer(transfer, processor_)) return progress.failure();
   }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::exec {
 namespace {
 
@@ -15,11 +17,10 @@ class EncodedTransfersTest : public ::testing::Test {
     tensor.bytes = kTensorBytes;
     graph_.add_tensor(tensor);
     program_.transfers.resize(3);
-    for (const program::TransferIndex i : {kOut, kIn, kRawOut})
-      program_.transfers[static_cast<std::size_t>(i)].bytes = kTensorBytes;
+    for (const program::TransferIndex i : {kOut, kIn, kRawOut}) program_.transfers[as_index(i)].bytes = kTensorBytes;
     for (const program::TransferIndex i : {kOut, kIn}) {
-      program_.transfers[static_cast<std::size_t>(i)].encoding = memory::Encoding::kZeroValue;
-      program_.transfers[static_cast<std::size_t>(i)].encoded = 4;
+      program_.transfers[as_index(i)].encoding = memory::Encoding::kZeroValue;
+      program_.transfers[as_index(i)].encoded = 4;
     }
     program_.lanes = {{kOut, kRawOut}, {kIn}};
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/exec/compute_lane.hpp"
 #include "sluice/exec/encoded_transfers.hpp"
 #include "sluice/exec/gpu_executor.hpp"
@@ -38,7 +39,7 @@ class ProgramExecutor : public Executor {
     const LaneContext context{compiled_.graph(), machine_, program_, progress_, trace_.transfers};
     for (std::size_t link = 0; link < program_.lanes.size(); ++link) {
       if (program_.lanes[link].empty()) continue;
-      const auto id = static_cast<memory::LinkId>(link);
+      const auto id = as_id<memory::LinkId>(link);
       SLUICE_ASSIGN(auto engine, engine_factory(machine_, id, storages_));
       if (carries_encoded(program_, id)) engine = encoding_engine(std::move(engine), id);
       lanes_.push_back(std::make_unique<Lane>(lanes_.size(), id, std::move(engine), context));
@@ -97,7 +98,7 @@ class ProgramExecutor : public Executor {
   }
 
   static std::size_t lane_count(const program::Program& program) {
-    return static_cast<std::size_t>(
+    return as_index(
         std::count_if(program.lanes.begin(), program.lanes.end(), [](const auto& lane) { return !lane.empty(); }));
   }
 
@@ -115,7 +116,7 @@ class ProgramExecutor : public Executor {
 
   Interval<Bytes> staging_of(memory::LinkId id) const {
     std::vector<memory::LinkId> sharing;
-    for (memory::LinkId link = 0; link < static_cast<memory::LinkId>(program_.lanes.size()); ++link) {
+    for (memory::LinkId link = 0; link < as_id<memory::LinkId>(program_.lanes.size()); ++link) {
       if (machine_.link(link).from == memory::kFastTier && carries_encoded(program_, link)) sharing.push_back(link);
     }
     const Bytes memory =
@@ -129,7 +130,7 @@ class ProgramExecutor : public Executor {
   void count_moved_bytes() {
     trace_.link_bytes.assign(machine_.links.size(), 0);
     for (std::size_t i = 0; i < encoded_.moved().size(); ++i) {
-      trace_.link_bytes[static_cast<std::size_t>(program_.transfers[i].link)] += encoded_.moved()[i];
+      trace_.link_bytes[as_index(program_.transfers[i].link)] += encoded_.moved()[i];
     }
   }
 

@@ -7,6 +7,7 @@
 
 #include <numeric>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/testing/failing_engine.hpp"
 #include "sluice/testing/lane_order.hpp"
 #include "sluice/testing/mixing_graph.hpp"
@@ -166,7 +167,7 @@ class BackwardsEngine final : public memory::TransferEngine {
     held_.pop_back();
   }
   void wake() override { inner_->wake(); }
-  int in_flight() const override { return inner_->in_flight() + static_cast<int>(held_.size()); }
+  int in_flight() const override { return inner_->in_flight() + count_of(held_); }
 
  private:
   std::unique_ptr<memory::TransferEngine> inner_;

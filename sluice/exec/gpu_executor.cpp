@@ -104,19 +104,19 @@ class GpuExecutor : public Executor {
       if (stream != nullptr) events_.wait_for_begin(stream);
     }
     program::TransferIndex next = 0;
-    for (graph::OpIndex op = 0; op < static_cast<graph::OpIndex>(program_.compute.size()); ++op) {
+    for (graph::OpIndex op = 0; op < as_id<graph::OpIndex>(program_.compute.size()); ++op) {
       next = put_transfers_before(op, next);
       put_op(op);
     }
-    put_transfers_before(static_cast<graph::OpIndex>(program_.compute.size()), next);
-    for (memory::LinkId id = 0; id < static_cast<memory::LinkId>(links_.size()); ++id) {
+    put_transfers_before(as_id<graph::OpIndex>(program_.compute.size()), next);
+    for (memory::LinkId id = 0; id < as_id<memory::LinkId>(links_.size()); ++id) {
       if (link(id) != nullptr) events_.wait_for_transfer(ops(), program_.lanes[as_index(id)].back());
     }
     events_.end(ops());
   }
 
   program::TransferIndex put_transfers_before(graph::OpIndex op, program::TransferIndex next) {
-    for (; next < static_cast<program::TransferIndex>(program_.transfers.size()); ++next) {
+    for (; next < as_id<program::TransferIndex>(program_.transfers.size()); ++next) {
       const program::TransferInstruction& transfer = program_.transfers[as_index(next)];
       if (transfer.after_op >= op) break;
       put_transfer(next, transfer);
@@ -133,8 +133,8 @@ class GpuExecutor : public Executor {
     }
     events_.begin_transfer(stream, index);
     check(cudaMemcpyAsync(storages_.base(transfer.to.tier) + transfer.to.offset,
-                          storages_.base(transfer.from.tier) + transfer.from.offset,
-                          static_cast<std::size_t>(transfer.bytes), cudaMemcpyDefault, stream),
+                          storages_.base(transfer.from.tier) + transfer.from.offset, as_index(transfer.bytes),
+                          cudaMemcpyDefault, stream),
           "a transfer");
     events_.end_transfer(stream, index);
   }
@@ -151,7 +151,7 @@ class GpuExecutor : public Executor {
   Status fetch_next(const kernels::StepContext& context) {
     const auto input = std::ranges::find(kernels_.graph().ops(), graph::OpKind::kInput, &graph::Op::kind);
     if (input == kernels_.graph().ops().end()) return {};
-    events_.wait_on_host(static_cast<graph::OpIndex>(input - kernels_.graph().ops().begin()));
+    events_.wait_on_host(as_id<graph::OpIndex>(input - kernels_.graph().ops().begin()));
     kernels::StepContext next = context;
     ++next.step;
     return kernels_.fetch(next);

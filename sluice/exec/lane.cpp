@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/threads/cpu_affinity.hpp"
 #include "sluice/base/threads/wake_promptly.hpp"
 
@@ -15,7 +16,7 @@ Lane::Lane(std::size_t number, memory::LinkId link, std::unique_ptr<memory::Tran
       link_(link),
       engine_(std::move(engine)),
       context_(context),
-      order_(context.program.lanes.at(static_cast<std::size_t>(link))) {
+      order_(context.program.lanes.at(as_index(link))) {
   SLUICE_CHECK(!order_.empty(), "a lane without transfers");
   context_.progress.set_wake(number_, [this] { engine_->wake(); });
 }
@@ -45,7 +46,7 @@ void Lane::run() {
 
 // Looks again at everything after each wake-up; the first thing missing is what Progress will wake this lane for.
 bool Lane::head_may_start() {
-  const program::TransferInstruction& transfer = context_.program.transfers[static_cast<std::size_t>(head())];
+  const program::TransferInstruction& transfer = context_.program.transfers[as_index(head())];
   if (!context_.progress.op_done(number_, step_, transfer.after_op)) return false;
   for (const graph::OpIndex earlier : transfer.op_waits) {
     if (!context_.progress.op_done(number_, step_, earlier)) return false;
@@ -57,7 +58,7 @@ bool Lane::head_may_start() {
 }
 
 void Lane::start_head() {
-  const auto index = static_cast<std::size_t>(head());
+  const auto index = as_index(head());
   const program::TransferInstruction& transfer = context_.program.transfers[index];
   context_.transfers[index].begin = context_.progress.seconds_since_step_start();
   under_way_.push_back({head()});
@@ -85,9 +86,9 @@ void Lane::report_in_order() {
     const program::TransferIndex done = under_way_.front().transfer;
     under_way_.pop_front();
     const Seconds now = context_.progress.seconds_since_step_start();
-    context_.transfers[static_cast<std::size_t>(done)].end = now;
+    context_.transfers[as_index(done)].end = now;
     // What is under way behind it has waited for its turn.
-    if (!under_way_.empty()) context_.transfers[static_cast<std::size_t>(under_way_.front().transfer)].begin = now;
+    if (!under_way_.empty()) context_.transfers[as_index(under_way_.front().transfer)].begin = now;
     context_.progress.finish_transfer(done);
   }
 }
@@ -106,7 +107,7 @@ void Lane::name_thread() const {
 }
 
 Error Lane::describe(program::TransferIndex index, const Error& cause) const {
-  const program::TransferInstruction& transfer = context_.program.transfers[static_cast<std::size_t>(index)];
+  const program::TransferInstruction& transfer = context_.program.transfers[as_index(index)];
   return Error{cause.code, fmt::format("moving tensor {} ({}) from tier {} to tier {} failed: {}",
                                        context_.graph.tensor(transfer.tensor).name, format_bytes(transfer.bytes),
                                        context_.machine.tier(transfer.from.tier).name,

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "sluice/base/result.hpp"
-#include "sluice/graph/op.hpp"
+#include "sluice/graph/ops/op.hpp"
 
 namespace sluice::exec {
 

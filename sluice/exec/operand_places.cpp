@@ -4,6 +4,7 @@
 #include <map>
 #include <tuple>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/id_vector.hpp"
 #include "sluice/graph/liveness.hpp"
 
@@ -55,7 +56,7 @@ class PlaceFinder {
     const auto position = static_cast<std::size_t>(
         input != op.inputs.end() ? input - op.inputs.begin()
                                  : static_cast<std::ptrdiff_t>(op.inputs.size()) + (output - op.outputs.begin()));
-    const program::Location& at = program_.compute[static_cast<std::size_t>(index)].operands[position];
+    const program::Location& at = program_.compute[as_index(index)].operands[position];
     OperandPlace& place =
         places.operands.emplace_back(OperandPlace{tensor, input != op.inputs.end(), output != op.outputs.end(), {}});
     const Bytes end = at.offset + graph_.tensor(tensor).bytes;
@@ -93,7 +94,7 @@ class PlaceFinder {
     auto found = std::ranges::find(places.watched, wanted.stay, &WatchedPlace::stay);
     if (found == places.watched.end()) found = places.watched.insert(found, wanted);
     ++found->sharers;
-    return static_cast<std::size_t>(found - places.watched.begin());
+    return as_index(found - places.watched.begin());
   }
 
   const graph::Graph& graph_;

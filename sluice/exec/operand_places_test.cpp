@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::exec {
 namespace {
 
@@ -31,7 +33,7 @@ program::Program program_at(const std::vector<program::Location>& places,
                             const std::vector<program::TransferInstruction>& transfers) {
   program::Program program;
   for (std::size_t i = 0; i < places.size(); ++i) {
-    program.compute.push_back({static_cast<graph::OpIndex>(i), {kHere, places[i], places[i]}, {}});
+    program.compute.push_back({as_id<graph::OpIndex>(i), {kHere, places[i], places[i]}, {}});
   }
   program.transfers = transfers;
   return program;

@@ -2,6 +2,8 @@
 
 #include <immintrin.h>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::exec {
 namespace {
 
@@ -12,7 +14,7 @@ constexpr Seconds kSpinSeconds = 30e-6;
 
 Progress::Progress(std::vector<ProcessorId> processor_of, std::size_t processors, std::size_t transfer_count,
                    std::size_t lane_count)
-    : op_count_(static_cast<std::int64_t>(processor_of.size())),
+    : op_count_(std::ssize(processor_of)),
       processor_of_(std::move(processor_of)),
       clocks_(processors),
       computing_(processors),
@@ -25,13 +27,11 @@ void Progress::begin_step() {
   advance_clock(kMainProcessor, moment_after(step_, plan::kStepStart));
 }
 
-void Progress::finish_op(graph::OpIndex op) {
-  advance_clock(processor_of_[static_cast<std::size_t>(op)], moment_after(step_, op));
-}
+void Progress::finish_op(graph::OpIndex op) { advance_clock(processor_of_[as_index(op)], moment_after(step_, op)); }
 
 // A need names its moment alone: which processor's clock will show it follows.
 void Progress::advance_clock(ProcessorId processor, std::int64_t moment) {
-  clocks_[static_cast<std::size_t>(processor)].moment.store(moment);
+  clocks_[as_index(processor)].moment.store(moment);
   const auto met = [&](std::int64_t needed) { return needed <= moment && whose(needed) == processor; };
   for (LaneNeeds& lane : lanes_) {
     std::int64_t needed = lane.moment.load();
@@ -55,7 +55,7 @@ bool Progress::sleep_until(const Done& done, ComputeNeeds& needs) const {
 }
 
 bool Progress::wait_for_transfer(program::TransferIndex transfer, ProcessorId waiting) {
-  ComputeNeeds& needs = computing_[static_cast<std::size_t>(waiting)];
+  ComputeNeeds& needs = computing_[as_index(waiting)];
   needs.transfer.store(transfer);
   const bool done = sleep_until([&] { return transfer_done(transfer); }, needs);
   needs.transfer.store(kNone);
@@ -71,7 +71,7 @@ bool Progress::wait_for_step(std::int64_t step, ProcessorId waiting) {
 }
 
 bool Progress::wait_for_moment(std::int64_t moment, ProcessorId waiting) {
-  ComputeNeeds& needs = computing_[static_cast<std::size_t>(waiting)];
+  ComputeNeeds& needs = computing_[as_index(waiting)];
   needs.moment.store(moment);
   const bool done = sleep_until([&] { return reached(moment); }, needs);
   needs.moment.store(kNever);

@@ -22,6 +22,7 @@
 #include <mutex>
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/id_vector.hpp"
 #include "sluice/base/result.hpp"
 #include "sluice/program/program.hpp"
@@ -90,11 +91,9 @@ class Progress {
   std::int64_t moment_after(std::int64_t step, graph::OpIndex op) const { return step * (op_count_ + 1) + op + 1; }
   ProcessorId whose(std::int64_t moment) const {
     const std::int64_t op = moment % (op_count_ + 1) - 1;
-    return op == plan::kStepStart ? kMainProcessor : processor_of_[static_cast<std::size_t>(op)];
+    return op == plan::kStepStart ? kMainProcessor : processor_of_[as_index(op)];
   }
-  bool reached(std::int64_t moment) const {
-    return clocks_[static_cast<std::size_t>(whose(moment))].moment.load() >= moment;
-  }
+  bool reached(std::int64_t moment) const { return clocks_[as_index(whose(moment))].moment.load() >= moment; }
   bool done_in(program::TransferIndex transfer, std::int64_t step) const { return steps_done_[transfer].load() > step; }
   void advance_clock(ProcessorId processor, std::int64_t moment);
   bool wait_for_moment(std::int64_t moment, ProcessorId waiting);

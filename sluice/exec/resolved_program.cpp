@@ -1,5 +1,6 @@
 #include "sluice/exec/resolved_program.hpp"
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/profile/cost_model.hpp"
 
 namespace sluice::exec {
@@ -36,7 +37,7 @@ ResolvedProgram resolve_program(const graph::Graph& graph, const memory::Machine
   }
   resolved.link_bytes.resize(machine.links.size());
   for (const program::TransferInstruction& transfer : program.transfers) {
-    resolved.link_bytes[static_cast<std::size_t>(transfer.link)] += transfer.bytes;
+    resolved.link_bytes[as_index(transfer.link)] += transfer.bytes;
   }
   return resolved;
 }

@@ -49,7 +49,7 @@ std::map<std::string, graph::TensorId> persistent_by_name(const graph::Graph& gr
 std::vector<graph::TensorId> RunMemory::held() const {
   std::vector<graph::TensorId> found;
   for (std::size_t id = 0; id < held_.size(); ++id) {
-    if (held_[id]) found.push_back(static_cast<graph::TensorId>(id));
+    if (held_[id]) found.push_back(as_id<graph::TensorId>(id));
   }
   return found;
 }

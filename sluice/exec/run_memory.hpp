@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/exec/tensor_moves.hpp"
 #include "sluice/exec/tensor_store.hpp"
 #include "sluice/kernels/backend.hpp"
@@ -48,7 +49,7 @@ class RunMemory final : public TensorStore {
   Status change_to(std::shared_ptr<kernels::CompiledGraph> compiled, const NextProgram& next);
 
   // Of the present graph: the tensor was carried over or written.
-  bool holds(graph::TensorId tensor) const { return held_.at(static_cast<std::size_t>(tensor)); }
+  bool holds(graph::TensorId tensor) const { return held_.at(as_index(tensor)); }
   std::vector<graph::TensorId> held() const;  // ascending
 
   Status read_tensor(graph::TensorId tensor, std::span<std::byte> bytes) override;

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <random>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/memory/presets.hpp"
 #include "sluice/testing/stored_tensors.hpp"
 
@@ -49,12 +50,12 @@ struct Scene {
     program.step_start = std::move(places);
     program.arena_bytes.assign(2, 0);
     for (std::size_t i = 0; i < program.step_start.size(); ++i) {
-      Bytes& arena = program.arena_bytes[static_cast<std::size_t>(program.step_start[i].tier)];
+      Bytes& arena = program.arena_bytes[as_index(program.step_start[i].tier)];
       arena = std::max(arena, align_up(program.step_start[i].offset + bytes(i), kBlock));
     }
     return *this;
   }
-  Bytes bytes(std::size_t id) const { return compiled->graph().tensor(static_cast<graph::TensorId>(id)).bytes; }
+  Bytes bytes(std::size_t id) const { return compiled->graph().tensor(as_id<graph::TensorId>(id)).bytes; }
   NextProgram next() const { return {compiled->graph(), program, budgets}; }
 
   std::shared_ptr<kernels::CompiledGraph> compiled;
@@ -63,19 +64,19 @@ struct Scene {
 };
 
 std::vector<std::byte> pattern(std::size_t id, Bytes bytes) {
-  std::vector<std::byte> values(static_cast<std::size_t>(bytes));
+  std::vector<std::byte> values(as_index(bytes));
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::byte>(31 * id + i % 251);
   return values;
 }
 
 void write_all(RunMemory& memory, const Scene& scene) {
   for (std::size_t id = 0; id < scene.program.step_start.size(); ++id) {
-    ASSERT_TRUE(memory.write_tensor(static_cast<graph::TensorId>(id), pattern(id, scene.bytes(id))).ok());
+    ASSERT_TRUE(memory.write_tensor(as_id<graph::TensorId>(id), pattern(id, scene.bytes(id))).ok());
   }
 }
 
 std::vector<std::byte> read(RunMemory& memory, graph::TensorId id, Bytes bytes) {
-  std::vector<std::byte> values(static_cast<std::size_t>(bytes));
+  std::vector<std::byte> values(as_index(bytes));
   EXPECT_TRUE(memory.read_tensor(id, values).ok());
   return values;
 }
@@ -100,8 +101,8 @@ TEST_P(RunMemoryTest, TensorsGoToWhereTheNextProgramHasThem) {
   ASSERT_TRUE(memory_.change_to(scene.compiled, scene.next()).ok());
   EXPECT_EQ(memory_.storages().base(kFast), arena);
   for (std::size_t id = 0; id < 5; ++id) {
-    EXPECT_TRUE(memory_.holds(static_cast<graph::TensorId>(id)));
-    EXPECT_EQ(read(memory_, static_cast<graph::TensorId>(id), scene.bytes(id)), pattern(id, scene.bytes(id))) << id;
+    EXPECT_TRUE(memory_.holds(as_id<graph::TensorId>(id)));
+    EXPECT_EQ(read(memory_, as_id<graph::TensorId>(id), scene.bytes(id)), pattern(id, scene.bytes(id))) << id;
   }
 }
 
@@ -117,7 +118,7 @@ TEST_P(RunMemoryTest, AnyPlacesToAnyOthers) {
     std::vector<Location> places(tensors.size());
     Bytes ends[] = {0, 0};
     for (const std::size_t id : order) {
-      const auto tier = static_cast<memory::TierId>(random() % 2);
+      const auto tier = as_id<memory::TierId>(random() % 2);
       if (random() % 2 == 0) ends[tier] = align_up(ends[tier], kBlock);
       places[id] = {tier, ends[tier]};
       ends[tier] += tensors[id].second;
@@ -132,7 +133,7 @@ TEST_P(RunMemoryTest, AnyPlacesToAnyOthers) {
     const std::vector<graph::TensorId> left = memory_.not_carried(scene.next());
     ASSERT_TRUE(memory_.change_to(scene.compiled, scene.next()).ok());
     for (std::size_t id = 0; id < tensors.size(); ++id) {
-      const auto tensor = static_cast<graph::TensorId>(id);
+      const auto tensor = as_id<graph::TensorId>(id);
       const bool carried = !std::ranges::binary_search(left, tensor);
       EXPECT_EQ(memory_.holds(tensor), carried);
       if (carried) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/sanitized.hpp"
 #include "sluice/exec/executor.hpp"
 #include "sluice/graph/choose.hpp"
@@ -114,7 +115,7 @@ class SameBitsOnGpu : public ::testing::TestWithParam<NetworkOnGpu> {
       EXPECT_EQ(testing::find_out_of_turn(program, *times), std::nullopt);
       runner.run_step(context(step, input));
       for (const graph::TensorId id : kept()) {
-        std::vector<std::byte> bytes(static_cast<std::size_t>(graph.tensor(id).bytes));
+        std::vector<std::byte> bytes(as_index(graph.tensor(id).bytes));
         ASSERT_TRUE((*executor)->read_tensor(id, bytes).ok());
         ASSERT_EQ(std::memcmp(bytes.data(), runner.data(id), bytes.size()), 0)
             << graph.tensor(id).name << " after step " << step;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/random.hpp"
 #include "sluice/base/sanitized.hpp"
 #include "sluice/exec/executor.hpp"
@@ -101,7 +102,7 @@ void expect_same_bits(std::uint64_t seed, const EngineFactory& engines = memory:
     ASSERT_EQ(testing::find_out_of_turn(run.program, *trace), std::nullopt);
     runner.run_step(context);
     for (const graph::TensorId id : kept) {
-      std::vector<std::byte> bytes(static_cast<std::size_t>(graph.tensor(id).bytes));
+      std::vector<std::byte> bytes(as_index(graph.tensor(id).bytes));
       ASSERT_TRUE((*executor)->read_tensor(id, bytes).ok());
       ASSERT_EQ(std::memcmp(bytes.data(), runner.data(id), bytes.size()), 0)
           << graph.tensor(id).name << " after step " << context.step;

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/memory/transfer/engine_factory.hpp"
 
 namespace sluice::exec {
@@ -74,12 +75,12 @@ class MoveOrder {
 // A range may overlap with where it goes to, inside a tier: it is then copied from the end that is not overwritten.
 Status copy(const memory::TierStorages& storages, const TensorMove& move) {
   constexpr Bytes kPiece = 4 * kMiB;
-  std::vector<std::byte> buffer(static_cast<std::size_t>(std::min(kPiece, move.bytes)));
+  std::vector<std::byte> buffer(as_index(std::min(kPiece, move.bytes)));
   const bool from_the_end = move.from.tier == move.to.tier && move.from.offset < move.to.offset;
   for (Bytes done = 0; done < move.bytes;) {
     const Bytes bytes = std::min(kPiece, move.bytes - done);
     const Bytes at = from_the_end ? move.bytes - done - bytes : done;
-    const auto piece = std::span(buffer).first(static_cast<std::size_t>(bytes));
+    const auto piece = std::span(buffer).first(as_index(bytes));
     SLUICE_RETURN_IF_ERROR(storages.read(move.from.tier, move.from.offset + at, piece));
     SLUICE_RETURN_IF_ERROR(storages.write(move.to.tier, move.to.offset + at, piece));
     done += bytes;

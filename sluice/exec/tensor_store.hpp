@@ -5,7 +5,7 @@
 #include <span>
 
 #include "sluice/base/result.hpp"
-#include "sluice/graph/tensor.hpp"
+#include "sluice/graph/ops/tensor.hpp"
 
 namespace sluice::exec {
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/models/model.hpp"
 
 namespace sluice::experiment {
@@ -13,8 +14,7 @@ constexpr Seconds kSampleSeconds = 2e-5;
 // Every op takes what starting it takes, and a time for each sample.
 profile::Profile linear_profile(const graph::Graph& graph, std::int64_t batch) {
   profile::Profile profile;
-  profile.op_seconds.assign(static_cast<std::size_t>(graph.op_count()),
-                            kStartSeconds + static_cast<double>(batch) * kSampleSeconds);
+  profile.op_seconds.assign(as_index(graph.op_count()), kStartSeconds + static_cast<double>(batch) * kSampleSeconds);
   return profile;
 }
 
@@ -29,7 +29,7 @@ TEST(BatchTimes, OfStraightLinesAreExactAtAnySize) {
   const profile::Profile scaled = times.at(thirty_two, 32, {});
   Seconds sum = 0;
   for (const Seconds seconds : scaled.op_seconds) sum += seconds;
-  ASSERT_EQ(scaled.op_seconds.size(), static_cast<std::size_t>(thirty_two.op_count()));
+  ASSERT_EQ(scaled.op_seconds.size(), as_index(thirty_two.op_count()));
   const Seconds expected = static_cast<double>(eight.op_count()) * (kStartSeconds + 32 * kSampleSeconds);
   EXPECT_NEAR(sum, expected, 0.01 * expected) << "a larger batch may be cut into more ops, with the same work";
 }

@@ -86,7 +86,7 @@ class Comparison {
   }
 
   Status start_all(std::int64_t start) {
-    const auto count = static_cast<std::int64_t>(contestants_.size());
+    const auto count = std::ssize(contestants_);
     for (std::int64_t turn = 0; turn < count; ++turn) {
       Contestant& contestant = contestants_[as_index((start + turn) % count)];
       progress_("starting", start * count + turn, result_.starts * count);
@@ -158,7 +158,7 @@ class Comparison {
     SLUICE_ASSIGN(check.measured_seconds, time_baseline());
     check.error = baseline().row.plan().predicted_step_seconds / check.measured_seconds - 1;
     if (std::abs(check.error) > kProfileTolerance && options_.measure_again) {
-      progress_("measuring ops again", 0, static_cast<std::int64_t>(contestants_.size()));
+      progress_("measuring ops again", 0, std::ssize(contestants_));
       SLUICE_ASSIGN(profile_, options_.measure_again());
       SLUICE_RETURN_IF_ERROR(plan_to_file(baseline()));
       check.measured_again = true;
@@ -176,7 +176,7 @@ class Comparison {
     std::vector<Seconds> seconds;
     for (std::int64_t step = 0; step < kWarmupRounds + kCheckSteps; ++step) {
       if (stop_()) return Error{ErrorCode::kInterrupted, "interrupted before the rounds"};
-      progress_("checking op times", 0, static_cast<std::int64_t>(contestants_.size()));
+      progress_("checking op times", 0, std::ssize(contestants_));
       SLUICE_ASSIGN(const WorkerStep done, worker->run_step(step, rate_of(step)));
       if (step >= kWarmupRounds) seconds.push_back(done.step_seconds);
     }

@@ -60,7 +60,7 @@ void add_means(ComparisonRow& row, std::span<const WorkerRun> runs, const memory
     row.peak_rss_bytes = std::max(row.peak_rss_bytes, run.summary.peak_rss_bytes);
   }
   for (Bytes* sum : {&row.bytes_in, &row.bytes_out, &row.raw_bytes_in, &row.raw_bytes_out}) {
-    *sum /= static_cast<Bytes>(stalls.size());
+    *sum /= std::ssize(stalls);
   }
   row.stall_seconds = spread_of(stalls).median;
 }
@@ -71,7 +71,7 @@ void add_activity(PolicyActivity& policy, const WorkerRun& run, const memory::Ma
     policy.bytes_in += traffic.in;
     policy.bytes_out += traffic.out;
   }
-  policy.steps = policy.settling_steps + static_cast<std::int64_t>(run.steps.size());
+  policy.steps = policy.settling_steps + std::ssize(run.steps);
   policy.figures = run.summary.policy_figures;
 }
 

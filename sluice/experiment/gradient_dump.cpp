@@ -9,9 +9,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/parse.hpp"
 #include "sluice/data/data_source.hpp"
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 #include "sluice/memory/arena.hpp"
 #include "sluice/memory/presets.hpp"
 #include "sluice/planners/planner.hpp"
@@ -32,7 +33,7 @@ class WatchedStep : public exec::Executor {
     const graph::Graph& graph = workload.graph();
     const memory::Machine machine = memory::host_machine(workload.options.threads);
     profile::Profile profile;
-    profile.op_seconds.assign(static_cast<std::size_t>(graph.op_count()), 1e-3);
+    profile.op_seconds.assign(as_index(graph.op_count()), 1e-3);
     SLUICE_ASSIGN(
         const plan::Plan plan,
         planners::make_plan(planners::kBaselinePlanner, {graph, profile, machine, {machine.tiers.front().capacity}}));
@@ -68,12 +69,12 @@ class WatchedStep : public exec::Executor {
       : compiled_(compiled), arena_(std::move(arena)), watch_(std::move(watch)) {
     offsets_.resize(graph().tensors().size());
     for (const plan::Residency& residency : plan.residencies) {
-      offsets_[static_cast<std::size_t>(residency.tensor)] = residency.offset;
+      offsets_[as_index(residency.tensor)] = residency.offset;
     }
   }
 
   const graph::Graph& graph() const { return compiled_.graph(); }
-  std::byte* at(graph::TensorId tensor) const { return arena_.data() + offsets_[static_cast<std::size_t>(tensor)]; }
+  std::byte* at(graph::TensorId tensor) const { return arena_.data() + offsets_[as_index(tensor)]; }
 
   kernels::CompiledGraph& compiled_;
   memory::Arena arena_;
@@ -95,7 +96,7 @@ std::vector<Whole> wholes(const graph::Graph& graph, graph::Role role) {
     if (tensor.role != role) continue;
     const auto [entry, is_new] = index.emplace(graph::whole_name(tensor), found.size());
     if (is_new) {
-      found.push_back({entry->first, tensor.shape, static_cast<std::int64_t>(found.size())});
+      found.push_back({entry->first, tensor.shape, std::ssize(found)});
     } else {
       found[entry->second].shape.front() += tensor.shape.front();
     }
@@ -176,7 +177,7 @@ class GradientDump {
   Status write_values(graph::TensorId tensor, const graph::TensorPart& part, const std::string& file) {
     SLUICE_ASSIGN(const std::span<const float> values, access_->read(tensor));
     const graph::Shape& shape = graph().tensor(tensor).shape;
-    const std::int64_t row = shape.empty() ? 1 : static_cast<std::int64_t>(values.size()) / shape.front();
+    const std::int64_t row = shape.empty() ? 1 : std::ssize(values) / shape.front();
     const auto bytes = static_cast<std::int64_t>(sizeof(float));
     return write_part(file, part.rows.begin * row * bytes, std::as_bytes(values));
   }
@@ -204,7 +205,7 @@ class GradientDump {
   Status write_inputs(const std::vector<data::InputTensor>& inputs, kernels::InputSource& data) {
     std::vector<std::vector<std::byte>> buffers;
     std::vector<std::span<std::byte>> spans;
-    for (const data::InputTensor& each : inputs) buffers.emplace_back(static_cast<std::size_t>(4 * each.elements()));
+    for (const data::InputTensor& each : inputs) buffers.emplace_back(as_index(4 * each.elements()));
     for (auto& buffer : buffers) spans.emplace_back(buffer);
     SLUICE_RETURN_IF_ERROR(data.fill(0, spans));
     manifest_["inputs"] = json::array();

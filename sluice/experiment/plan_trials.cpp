@@ -6,6 +6,7 @@
 #include <chrono>
 #include <functional>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/planners/registry/make_plan.hpp"
 #include "sluice/planners/registry/registry.hpp"
 
@@ -123,7 +124,7 @@ void PlanTrials::note_outcome() {
 std::size_t PlanTrials::index_of(const plan::Plan& plan) const {
   const auto& plans = record_.plans;
   const auto known = std::ranges::find_if(plans, [&](const TriedPlan& tried) { return run_alike(tried.plan, plan); });
-  return static_cast<std::size_t>(known - plans.begin());
+  return as_index(known - plans.begin());
 }
 
 bool has_search(std::string_view planner) {

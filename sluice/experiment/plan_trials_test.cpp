@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/memory/presets.hpp"
 #include "sluice/testing/float_bits.hpp"
 #include "sluice/train/estimated_profile.hpp"
@@ -43,7 +44,7 @@ class ScriptedSearch : public planners::PlanSearch {
   planners::SearchReport report() const override { return {static_cast<int>(observed_), 2, "scripted"}; }
 
  private:
-  std::size_t present() const { return observed_ / static_cast<std::size_t>(script_.steps_each); }
+  std::size_t present() const { return observed_ / as_index(script_.steps_each); }
   Script script_;
   std::vector<planners::StepObservation>* seen_;
   std::size_t observed_ = 0;

@@ -102,7 +102,7 @@ TEST_F(BudgetSweepTest, NoPointIsFasterThanItsBound) {
 SweptModel curve(std::vector<double> slowdowns) {
   SweptModel swept{.model = "net", .whole = 100, .baseline_seconds = 1};
   for (const double slowdown : slowdowns) {
-    const Bytes budget = 10 * (static_cast<Bytes>(swept.points.size()) + 1);
+    const Bytes budget = 10 * (std::ssize(swept.points) + 1);
     swept.points.push_back({.planner = "sentinel", .budget = budget, .step_seconds = slowdown, .slowdown = slowdown});
   }
   return swept;

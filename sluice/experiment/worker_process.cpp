@@ -13,9 +13,10 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/json_file.hpp"
 #include "sluice/base/json_reader.hpp"
-#include "sluice/base/terminal.hpp"
+#include "sluice/base/progress/terminal.hpp"
 #include "sluice/experiment/worker.hpp"
 #include "sluice/memory/machine_json.hpp"
 #include "sluice/train/workload_json.hpp"
@@ -139,7 +140,7 @@ bool WorkerProcess::send(const std::string& line) const {
     const ssize_t wrote = ::write(requests_, line.data() + sent, line.size() - sent);
     if (wrote < 0 && errno == EINTR) continue;
     if (wrote <= 0) return false;
-    sent += static_cast<std::size_t>(wrote);
+    sent += as_index(wrote);
   }
   return true;
 }
@@ -150,7 +151,7 @@ Result<json> WorkerProcess::ask(const json& request) {
   char* text = nullptr;
   std::size_t room = 0;
   const ssize_t length = ::getline(&text, &room, answers_);
-  const Result<json> answer = parse_json({text, length > 0 ? static_cast<std::size_t>(length) : 0});
+  const Result<json> answer = parse_json({text, length > 0 ? as_index(length) : 0});
   std::free(text);
   if (length <= 0) return worker_lost();
   stop();

@@ -6,7 +6,7 @@
 #include <array>
 #include <bit>
 
-#include "sluice/graph/attributes.hpp"
+#include "sluice/graph/ops/attributes.hpp"
 
 namespace sluice::graph {
 namespace {
@@ -90,7 +90,7 @@ void hash_float(Hasher& hasher, float value) { hasher.add(std::int64_t{std::bit_
 
 template <typename Values>
 void hash_values(Hasher& hasher, const Values& values) {
-  hasher.add(static_cast<std::int64_t>(values.size()));
+  hasher.add(std::ssize(values));
   for (const std::int64_t value : values) hasher.add(value);
 }
 

@@ -6,7 +6,7 @@
 
 #include <string_view>
 
-#include "sluice/graph/tensor.hpp"
+#include "sluice/graph/ops/tensor.hpp"
 #include "sluice/memory/encoding/encoding.hpp"
 
 namespace sluice::graph {

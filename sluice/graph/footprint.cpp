@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/in_place.hpp"
 #include "sluice/graph/liveness.hpp"
 
@@ -16,9 +17,9 @@ void merge_views(Graph& graph) {
   std::iota(storage.begin(), storage.end(), TensorId{0});
   for (OpIndex index = 0; index < graph.op_count(); ++index) {
     Op& op = graph.op(index);
-    for (TensorId& id : op.inputs) id = storage[static_cast<std::size_t>(id)];
+    for (TensorId& id : op.inputs) id = storage[as_index(id)];
     if (op.kind != OpKind::kReshape) continue;
-    storage[static_cast<std::size_t>(op.outputs[0])] = op.inputs[0];
+    storage[as_index(op.outputs[0])] = op.inputs[0];
     op.outputs.clear();
   }
 }

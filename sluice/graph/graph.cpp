@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/hash.hpp"
 
 namespace sluice::graph {
@@ -12,7 +13,7 @@ namespace {
 
 template <typename Integers>
 void hash_list(Hasher& hasher, const Integers& values) {
-  hasher.add(static_cast<std::int64_t>(values.size()));
+  hasher.add(std::ssize(values));
   for (const auto value : values) hasher.add(static_cast<std::int64_t>(value));
 }
 
@@ -28,7 +29,7 @@ void hash_op(Hasher& hasher, const Op& op) {
   hash_list(hasher, op.inputs);
   hash_list(hasher, op.outputs);
   hasher.add(std::string_view(op.views));
-  hasher.add(static_cast<std::int64_t>(op.implementations.size()));
+  hasher.add(std::ssize(op.implementations));
   for (const Implementation& implementation : op.implementations) {
     hasher.add(std::string_view(implementation.name)).add(implementation.workspace_bytes);
   }
@@ -61,7 +62,7 @@ std::string shared_storage_text(const Op& op) {
 TensorId Graph::add_tensor(Tensor tensor) {
   if (tensor.bytes == 0) tensor.bytes = element_count(tensor.shape) * size_of(tensor.dtype);
   tensors_.push_back(std::move(tensor));
-  return static_cast<TensorId>(tensors_.size() - 1);
+  return as_id<TensorId>(tensors_.size() - 1);
 }
 
 OpIndex Graph::add_op(Op op) {
@@ -72,7 +73,7 @@ OpIndex Graph::add_op(Op op) {
   }
   if (std::holds_alternative<NoAttributes>(op.attributes)) op.attributes = default_attributes(op.kind);
   ops_.push_back(std::move(op));
-  return static_cast<OpIndex>(ops_.size() - 1);
+  return as_id<OpIndex>(ops_.size() - 1);
 }
 
 std::string Graph::fingerprint() const {

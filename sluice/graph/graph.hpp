@@ -9,9 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/interval.hpp"
-#include "sluice/graph/op.hpp"
-#include "sluice/graph/tensor.hpp"
+#include "sluice/graph/ops/op.hpp"
+#include "sluice/graph/ops/tensor.hpp"
 
 namespace sluice::graph {
 
@@ -33,12 +34,12 @@ class Graph {
 
   const std::vector<Tensor>& tensors() const { return tensors_; }
   const std::vector<Op>& ops() const { return ops_; }
-  const Tensor& tensor(TensorId id) const { return tensors_.at(static_cast<std::size_t>(id)); }
-  Tensor& tensor(TensorId id) { return tensors_.at(static_cast<std::size_t>(id)); }
-  const Op& op(OpIndex index) const { return ops_.at(static_cast<std::size_t>(index)); }
-  Op& op(OpIndex index) { return ops_.at(static_cast<std::size_t>(index)); }
-  OpIndex op_count() const { return static_cast<OpIndex>(ops_.size()); }
-  TensorId tensor_count() const { return static_cast<TensorId>(tensors_.size()); }
+  const Tensor& tensor(TensorId id) const { return tensors_.at(as_index(id)); }
+  Tensor& tensor(TensorId id) { return tensors_.at(as_index(id)); }
+  const Op& op(OpIndex index) const { return ops_.at(as_index(index)); }
+  Op& op(OpIndex index) { return ops_.at(as_index(index)); }
+  OpIndex op_count() const { return as_id<OpIndex>(ops_.size()); }
+  TensorId tensor_count() const { return as_id<TensorId>(tensors_.size()); }
 
   // 32 hex digits over everything that a plan depends on: kinds, attributes, operands, shapes, layouts, bytes.
   std::string fingerprint() const;

@@ -4,8 +4,9 @@
 #include <numeric>
 #include <utility>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/liveness.hpp"
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 
 namespace sluice::graph {
 namespace {
@@ -38,8 +39,8 @@ class Merger {
   }
 
  private:
-  Interval<OpIndex>& range(TensorId id) { return ranges_[static_cast<std::size_t>(id)]; }
-  TensorId& storage(TensorId id) { return storage_[static_cast<std::size_t>(id)]; }
+  Interval<OpIndex>& range(TensorId id) { return ranges_[as_index(id)]; }
+  TensorId& storage(TensorId id) { return storage_[as_index(id)]; }
 
   // Earlier ops are merged already and uses come after definitions, so one look-up reaches the storage.
   void rename(Op& op) {
@@ -50,12 +51,12 @@ class Merger {
   void merge_first_safe(OpIndex index) {
     Op& op = graph_.op(index);
     for (const InPlace& pair : op.in_place) {
-      const TensorId source = op.inputs.at(static_cast<std::size_t>(pair.input));
-      const TensorId target = op.outputs.at(static_cast<std::size_t>(pair.output));
+      const TensorId source = op.inputs.at(as_index(pair.input));
+      const TensorId target = op.outputs.at(as_index(pair.output));
       if (!safe(index, source, target)) continue;
       storage(target) = source;
       range(source).end = range(target).end;
-      op.outputs[static_cast<std::size_t>(pair.output)] = source;
+      op.outputs[as_index(pair.output)] = source;
       return;
     }
   }
@@ -75,16 +76,16 @@ class Merger {
     compact.layers = graph_.layers;
     std::vector<TensorId> new_id(storage_.size());
     for (TensorId id = 0; id < graph_.tensor_count(); ++id) {
-      const auto slot = static_cast<std::size_t>(id);
+      const auto slot = as_index(id);
       if (storage(id) == id) new_id[slot] = compact.add_tensor(std::move(graph_.tensor(id)));
     }
     for (std::size_t slot = 0; slot < new_id.size(); ++slot) {
-      new_id[slot] = new_id[static_cast<std::size_t>(storage_[slot])];
+      new_id[slot] = new_id[as_index(storage_[slot])];
     }
     for (OpIndex index = 0; index < graph_.op_count(); ++index) {
       Op op = std::move(graph_.op(index));
-      for (TensorId& id : op.inputs) id = new_id[static_cast<std::size_t>(id)];
-      for (TensorId& id : op.outputs) id = new_id[static_cast<std::size_t>(id)];
+      for (TensorId& id : op.inputs) id = new_id[as_index(id)];
+      for (TensorId& id : op.outputs) id = new_id[as_index(id)];
       compact.add_op(std::move(op));
     }
     graph_ = std::move(compact);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/random.hpp"
 #include "sluice/graph/autodiff/autodiff.hpp"
 #include "sluice/graph/builder/builder.hpp"
@@ -27,11 +28,11 @@ Run interpret(const Graph& graph, const std::vector<std::uint64_t>& initial) {
     std::vector<std::uint64_t>& read = run.reads.emplace_back();
     std::uint64_t mixed = static_cast<std::uint64_t>(index);
     for (const TensorId id : op.inputs) {
-      read.push_back(run.values[static_cast<std::size_t>(id)]);
+      read.push_back(run.values[as_index(id)]);
       mixed = mix64(mixed * 31 + read.back());
     }
     for (std::size_t o = 0; o < op.outputs.size(); ++o) {
-      run.values[static_cast<std::size_t>(op.outputs[o])] = mix64(mixed + o);
+      run.values[as_index(op.outputs[o])] = mix64(mixed + o);
     }
   }
   return run;
@@ -46,7 +47,7 @@ TensorId merge_and_compare(const Graph& before) {
   for (std::size_t id = 0; id < initial.size(); ++id) {
     if (!is_persistent(before.tensors()[id].role)) continue;
     initial[id] = mix64(id + 1);
-    merged_initial[static_cast<std::size_t>(new_id[id])] = initial[id];
+    merged_initial[as_index(new_id[id])] = initial[id];
   }
   const Run expected = interpret(before, initial);
   const Run got = interpret(after, merged_initial);
@@ -54,7 +55,7 @@ TensorId merge_and_compare(const Graph& before) {
   for (std::size_t id = 0; id < initial.size(); ++id) {
     const Role role = before.tensors()[id].role;
     if (!is_persistent(role) && role != Role::kOutput) continue;
-    EXPECT_EQ(got.values[static_cast<std::size_t>(new_id[id])], expected.values[id]) << before.tensors()[id].name;
+    EXPECT_EQ(got.values[as_index(new_id[id])], expected.values[id]) << before.tensors()[id].name;
   }
   return before.tensor_count() - after.tensor_count();
 }
@@ -141,7 +142,7 @@ Graph residual_training_graph() {
 
 bool in_place(const Op& op) {
   return std::any_of(op.in_place.begin(), op.in_place.end(), [&](const InPlace& pair) {
-    return op.inputs[static_cast<std::size_t>(pair.input)] == op.outputs[static_cast<std::size_t>(pair.output)];
+    return op.inputs[as_index(pair.input)] == op.outputs[as_index(pair.output)];
   });
 }
 
@@ -207,8 +208,8 @@ TEST(InPlace, KeepsOpsAndOperandPositionsAndMapsEveryTensor) {
     const auto expect_mapped = [&](const std::vector<TensorId>& old_ids, const std::vector<TensorId>& ids) {
       ASSERT_EQ(ids.size(), old_ids.size());
       for (std::size_t o = 0; o < ids.size(); ++o) {
-        EXPECT_EQ(ids[o], new_id[static_cast<std::size_t>(old_ids[o])]);
-        used[static_cast<std::size_t>(ids[o])] = true;
+        EXPECT_EQ(ids[o], new_id[as_index(old_ids[o])]);
+        used[as_index(ids[o])] = true;
       }
     };
     EXPECT_EQ(after.op(i).name, before.op(i).name);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::graph {
 namespace {
 
@@ -15,7 +17,7 @@ std::vector<std::vector<Use>> collect_uses(const Graph& graph) {
   for (OpIndex index = 0; index < graph.op_count(); ++index) {
     const Op& op = graph.op(index);
     for (const TensorId id : distinct_operands(op)) {
-      uses[static_cast<std::size_t>(id)].push_back({index, names(op.inputs, id), names(op.outputs, id)});
+      uses[as_index(id)].push_back({index, names(op.inputs, id), names(op.outputs, id)});
     }
   }
   return uses;
@@ -36,14 +38,14 @@ void collect_spans(const Graph& graph, Liveness& liveness) {
       spans.push_back({op.layer, backward, {index, index}});
     }
     spans.back().ops.end = index + 1;
-    liveness.span_of_op.push_back(static_cast<int>(spans.size()) - 1);
+    liveness.span_of_op.push_back(count_of(spans) - 1);
   }
 }
 
 bool within_one_span(const Liveness& liveness, Interval<OpIndex> range) {
   if (range.empty()) return true;
   const auto& span_of_op = liveness.span_of_op;
-  return span_of_op[static_cast<std::size_t>(range.begin)] == span_of_op[static_cast<std::size_t>(range.end - 1)];
+  return span_of_op[as_index(range.begin)] == span_of_op[as_index(range.end - 1)];
 }
 
 }  // namespace
@@ -66,8 +68,8 @@ std::vector<Bytes> live_bytes(const Liveness& liveness, std::span<const Bytes> b
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     const Interval<OpIndex> range = liveness.ranges[i];
     if (range.empty()) continue;
-    live[static_cast<std::size_t>(range.begin)] += bytes[i];
-    live[static_cast<std::size_t>(range.end)] -= bytes[i];
+    live[as_index(range.begin)] += bytes[i];
+    live[as_index(range.end)] -= bytes[i];
   }
   std::partial_sum(live.begin(), live.end(), live.begin());
   live.pop_back();

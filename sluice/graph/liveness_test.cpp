@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::graph {
 namespace {
 
@@ -46,7 +48,7 @@ class LivenessTest : public testing::Test {
 
   template <typename T>
   static T of(const std::vector<T>& values, TensorId id) {
-    return values[static_cast<std::size_t>(id)];
+    return values[as_index(id)];
   }
 
   Graph graph_;
@@ -97,11 +99,11 @@ TEST_F(LivenessTest, ShortLivedMeansWithinOneSpanAndNotPersistent) {
 
 TEST_F(LivenessTest, LiveBytesAreSummedOverTheOpsOfARange) {
   std::vector<Bytes> bytes(graph_.tensors().size(), 0);
-  bytes[static_cast<std::size_t>(w_)] = 100;
-  bytes[static_cast<std::size_t>(a_)] = 10;
-  bytes[static_cast<std::size_t>(b_)] = 1;
-  bytes[static_cast<std::size_t>(loss_)] = 1000;
-  bytes[static_cast<std::size_t>(unused_)] = 5;
+  bytes[as_index(w_)] = 100;
+  bytes[as_index(a_)] = 10;
+  bytes[as_index(b_)] = 1;
+  bytes[as_index(loss_)] = 1000;
+  bytes[as_index(unused_)] = 5;
   EXPECT_EQ(live_bytes(analyze_liveness(graph_), bytes), (std::vector<Bytes>{110, 111, 1111, 1111, 1110, 1110, 1100}));
 }
 

@@ -6,7 +6,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "sluice/graph/op.hpp"
+#include "sluice/graph/ops/op.hpp"
 
 namespace sluice::graph {
 

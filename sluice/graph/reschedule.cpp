@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "sluice/base/as_index.hpp"
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 #include "sluice/graph/value_numbers.hpp"
 
 namespace sluice::graph {
@@ -75,15 +75,15 @@ class Rescheduling {
 
 bool is_own_order(std::span<const OpIndex> schedule, OpIndex op_count) {
   const bool rises = std::ranges::adjacent_find(schedule, std::ranges::greater_equal{}) == schedule.end();
-  return rises && schedule.size() == static_cast<std::size_t>(op_count);
+  return rises && schedule.size() == as_index(op_count);
 }
 
 bool updates_may_run_last(const Graph& graph) {
   std::vector<bool> updated(graph.tensors().size(), false);
   for (const Op& op : graph.ops()) {
     if (op.phase == Phase::kUpdate) {
-      for (const TensorId id : op.outputs) updated[static_cast<std::size_t>(id)] = true;
-    } else if (std::ranges::any_of(op.inputs, [&](TensorId id) { return updated[static_cast<std::size_t>(id)]; })) {
+      for (const TensorId id : op.outputs) updated[as_index(id)] = true;
+    } else if (std::ranges::any_of(op.inputs, [&](TensorId id) { return updated[as_index(id)]; })) {
       return false;
     }
   }

@@ -1,6 +1,6 @@
 #include "sluice/graph/samples.hpp"
 
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 
 namespace sluice::graph {
 namespace {

@@ -1,5 +1,7 @@
 #include "sluice/graph/summary.hpp"
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::graph {
 namespace {
 
@@ -17,7 +19,7 @@ double row_products(const Shape& rows, const Shape& weight) {
 }
 
 double matrix_products(const Shape& a, const std::vector<std::int64_t>& perm_a, const Shape& y) {
-  const std::int64_t inner = perm_a.empty() ? a.back() : a.at(static_cast<std::size_t>(perm_a.back()));
+  const std::int64_t inner = perm_a.empty() ? a.back() : a.at(as_index(perm_a.back()));
   return count(y) * static_cast<double>(inner);
 }
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "sluice/base/as_index.hpp"
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 
 namespace sluice::graph {
 namespace {
@@ -70,7 +70,7 @@ class Numbering {
     const Op& op = graph_.op(index);
     const auto output = std::ranges::find(op.outputs, id);
     const bool own = output != op.outputs.end() && std::ranges::find(op.inputs, id) == op.inputs.end();
-    return own ? ValueNumber{index, static_cast<std::size_t>(output - op.outputs.begin())} : now(id);
+    return own ? ValueNumber{index, as_index(output - op.outputs.begin())} : now(id);
   }
 
   bool takes_over(OpIndex index, OpIndex maker, const Op& first) {
@@ -83,7 +83,7 @@ class Numbering {
       if (i >= first.outputs.size()) return false;
       if (!lie_alike(graph_.tensor(op.outputs[i]), graph_.tensor(first.outputs[i]))) return false;
       const auto of_maker = std::ranges::find(graph_.op(maker).outputs, first.outputs[i]);
-      taken[i] = {maker, static_cast<std::size_t>(of_maker - graph_.op(maker).outputs.begin())};
+      taken[i] = {maker, as_index(of_maker - graph_.op(maker).outputs.begin())};
       ++same;
     }
     if (same > 0) result_.writes[as_index(index)] = std::move(taken);

@@ -4,8 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/choose.hpp"
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 #include "sluice/testing/random/random_graph.hpp"
 
 namespace sluice::graph {
@@ -46,8 +47,8 @@ TEST(ValueNumbers, AreEqualForOpsThatDoTheSameToTheSameValues) {
   EXPECT_EQ(values.repeats[3], 2);
   EXPECT_EQ(values.reads[2], values.reads[3]);
   EXPECT_EQ(values.writes[1], values.writes[0]);
-  EXPECT_EQ(values.reads[0][0], (ValueNumber{kBeforeTheStep, static_cast<std::size_t>(x)}));
-  EXPECT_EQ(first_tensors(sketch.graph, values)[static_cast<std::size_t>(again)], a);
+  EXPECT_EQ(values.reads[0][0], (ValueNumber{kBeforeTheStep, as_index(x)}));
+  EXPECT_EQ(first_tensors(sketch.graph, values)[as_index(again)], a);
   EXPECT_THAT(repetitions(sketch.graph), SizeIs(2));
 }
 
@@ -60,7 +61,7 @@ TEST(ValueNumbers, ChangeWithWhatIsOverwritten) {
   const ValueNumbers values = number_values(sketch.graph);
   EXPECT_EQ(values.repeats[2], std::nullopt);
   EXPECT_EQ(values.reads[2][0], (ValueNumber{1, 0}));
-  EXPECT_EQ(values.at_end[static_cast<std::size_t>(x)], (ValueNumber{1, 0}));
+  EXPECT_EQ(values.at_end[as_index(x)], (ValueNumber{1, 0}));
 }
 
 // A value made again that is overwritten later stands for nothing: its tensor holds two values in turn.

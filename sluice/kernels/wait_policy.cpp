@@ -13,6 +13,7 @@
 #include <mutex>
 #include <utility>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/parse.hpp"
 #include "sluice/base/threads/cpu_affinity.hpp"
 
@@ -30,7 +31,7 @@ std::optional<ThreadTimes::Sums> read_times(int file) {
   std::array<char, 80> text{};
   const ssize_t length = ::pread(file, text.data(), text.size(), 0);
   if (length <= 0) return std::nullopt;
-  std::string_view rest(text.data(), static_cast<std::size_t>(length));
+  std::string_view rest(text.data(), as_index(length));
   const auto ran = take_integer(rest);
   if (!ran || rest.empty()) return std::nullopt;
   rest.remove_prefix(1);

@@ -1,6 +1,6 @@
 #include "sluice/layout/page_layout.hpp"
 
-#include "sluice/memory/space/best_fit_heap.hpp"
+#include "sluice/memory/allocators/best_fit_heap.hpp"
 
 namespace sluice::layout {
 PageLayout allocation_order_layout(const graph::Graph& graph, const graph::Liveness& liveness) {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sluice/memory/space/best_fit_heap.hpp"
+#include "sluice/memory/allocators/best_fit_heap.hpp"
 #include "sluice/testing/tiny_step.hpp"
 
 namespace sluice::layout {

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <map>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/check.hpp"
+#include "sluice/memory/allocators/best_fit_heap.hpp"
 #include "sluice/memory/offsets/offset_allocator.hpp"
-#include "sluice/memory/space/best_fit_heap.hpp"
 
 namespace sluice::layout {
 namespace {
@@ -58,8 +59,7 @@ class Reorganizer {
   }
 
   double accesses(graph::TensorId id) const {
-    return accesses_.empty() ? static_cast<double>(liveness_.uses[id].size())
-                             : accesses_[static_cast<std::size_t>(id)].per_page;
+    return accesses_.empty() ? static_cast<double>(liveness_.uses[id].size()) : accesses_[as_index(id)].per_page;
   }
 
   void arrange(TensorBlock& block) const {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/in_place.hpp"
 #include "sluice/models/model.hpp"
 #include "sluice/testing/small_models.hpp"
@@ -90,8 +91,8 @@ TEST(Reorganize, LongLivedTensorsOfTheSameLayersLieByDescendingAccesses) {
   EXPECT_EQ(block_of(blocks, step.mid).tensors, (std::vector<graph::TensorId>{step.mid})) << "lives in other layers";
 
   std::vector<profile::TensorAccesses> accesses(step.graph.tensors().size());
-  accesses[static_cast<std::size_t>(step.late)].per_page = 7;
-  accesses[static_cast<std::size_t>(step.cold)].per_page = 5;
+  accesses[as_index(step.late)].per_page = 7;
+  accesses[as_index(step.cold)].per_page = 5;
   const auto measured = step.blocks(PersistentTensors::kAlone, accesses);
   EXPECT_EQ(block_of(measured, step.cold).tensors, (std::vector<graph::TensorId>{step.late, step.cold, step.hot}));
 }
@@ -136,22 +137,22 @@ TEST(Reorganize, KeepsItsRulesOnEveryModel) {
     const PageLayout layout = block_layout(graph, blocks);
     std::vector<const TensorBlock*> block_by_tensor(graph.tensors().size(), nullptr);
     for (const TensorBlock& block : blocks) {
-      for (const graph::TensorId id : block.tensors) block_by_tensor[static_cast<std::size_t>(id)] = &block;
+      for (const graph::TensorId id : block.tensors) block_by_tensor[as_index(id)] = &block;
     }
     const auto bytes = [&](graph::TensorId id) {
       const Bytes offset = layout.offsets[id];
       return Interval<Bytes>{offset, offset + graph.tensor(id).bytes};
     };
     for (graph::TensorId a = 0; a < graph.tensor_count(); ++a) {
-      if (block_by_tensor[static_cast<std::size_t>(a)] == nullptr) continue;
+      if (block_by_tensor[as_index(a)] == nullptr) continue;
       EXPECT_EQ(bytes(a).begin % 64, 0);
       EXPECT_LE(bytes(a).end, layout.bytes);
       for (graph::TensorId b = 0; b < a; ++b) {
         const auto& ranges = liveness.ranges;
-        if (block_by_tensor[static_cast<std::size_t>(b)] == nullptr) continue;
+        if (block_by_tensor[as_index(b)] == nullptr) continue;
         if (!ranges[a].overlaps(ranges[b])) continue;
         ASSERT_FALSE(bytes(a).overlaps(bytes(b))) << entry.name;
-        if (block_by_tensor[static_cast<std::size_t>(a)] == block_by_tensor[static_cast<std::size_t>(b)]) continue;
+        if (block_by_tensor[as_index(a)] == block_by_tensor[as_index(b)]) continue;
         ASSERT_FALSE(
             pages_of(layout, graph, a, profile::kPageBytes).overlaps(pages_of(layout, graph, b, profile::kPageBytes)))
             << entry.name << ": " << graph.tensor(a).name << " and " << graph.tensor(b).name;

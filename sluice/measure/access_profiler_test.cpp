@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/plan/own_pages.hpp"
 #include "sluice/testing/mixing_graph.hpp"
 #include "sluice/testing/op_cases/graph_runner.hpp"
@@ -68,7 +69,7 @@ void expect_bits_of_uncounted_steps(RandomStep& run, std::uint64_t seed) {
   const graph::Graph& graph = run.compiled.graph();
   for (graph::TensorId id = 0; id < graph.tensor_count(); ++id) {
     if (!graph::is_persistent(graph.tensor(id).role) && graph.tensor(id).role != graph::Role::kOutput) continue;
-    std::vector<std::byte> counted(static_cast<std::size_t>(graph.tensor(id).bytes));
+    std::vector<std::byte> counted(as_index(graph.tensor(id).bytes));
     std::vector<std::byte> uncounted(counted.size());
     ASSERT_TRUE(run.executor->read_tensor(id, counted).ok());
     ASSERT_TRUE(plain.executor->read_tensor(id, uncounted).ok());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/memory/observe/fault_stack.hpp"
 
 namespace sluice::measure {
@@ -55,7 +56,7 @@ Result<memory::PageTracker::RangeId> AccessRecorder::range_of(const exec::Watche
 Status AccessRecorder::before_op(graph::OpIndex op, std::span<void* const> operands) {
   watched_.clear();
   const bool by_system_calls = graph_.op(op).kind == graph::OpKind::kInput;
-  for (const exec::WatchedPlace& place : places_.ops[static_cast<std::size_t>(op)].watched) {
+  for (const exec::WatchedPlace& place : places_.ops[as_index(op)].watched) {
     SLUICE_ASSIGN(const memory::PageTracker::RangeId range, range_of(place, operands[place.operand]));
     if (by_system_calls) {
       tracker_->count_written(range);
@@ -69,7 +70,7 @@ Status AccessRecorder::before_op(graph::OpIndex op, std::span<void* const> opera
 }
 
 void AccessRecorder::after_op(graph::OpIndex op) {
-  const exec::OpPlaces& places = places_.ops[static_cast<std::size_t>(op)];
+  const exec::OpPlaces& places = places_.ops[as_index(op)];
   const bool by_system_calls = graph_.op(op).kind == graph::OpKind::kInput;
   std::vector<memory::PageTouches> counted;
   for (const memory::PageTracker::RangeId range : watched_) {
@@ -78,7 +79,7 @@ void AccessRecorder::after_op(graph::OpIndex op) {
   }
   for (std::size_t i = 0; i < places.operands.size(); ++i) {
     const exec::OperandPlace& operand = places.operands[i];
-    profile::TensorTouches& touches = counts_[static_cast<std::size_t>(op)][i];
+    profile::TensorTouches& touches = counts_[as_index(op)][i];
     for (const std::size_t watched : operand.watched) {
       const bool alone = places.watched[watched].sharers == 1;
       if (alone || operand.read) touches.reads += counted[watched].reads;

@@ -6,6 +6,7 @@
 
 #include <functional>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/measure/sampling_recorder.hpp"
 #include "sluice/memory/arena.hpp"
 
@@ -47,7 +48,7 @@ struct RecordedStep {
 
   void run(exec::OpObserver& observer, graph::OpIndex op, const std::vector<Touch>& touches) const {
     std::vector<void*> operands;
-    for (const program::Location& place : program.compute[static_cast<std::size_t>(op)].operands) {
+    for (const program::Location& place : program.compute[as_index(op)].operands) {
       operands.push_back(arena.data() + place.offset);
     }
     ASSERT_TRUE(observer.before_op(op, operands).ok());

@@ -20,7 +20,7 @@ memory::Machine machine_of(const memory::Machine& machine, ProcessorId processor
 std::vector<graph::OpChoice> all_by(const graph::Graph& graph, const graph::OpChoice& choice) {
   std::vector<graph::OpChoice> choices;
   for (const graph::Op& op : graph.ops()) {
-    const bool has = static_cast<std::size_t>(choice.implementation) < op.implementations.size();
+    const bool has = as_index(choice.implementation) < op.implementations.size();
     const bool lacks = std::ranges::find(op.no_kernel_on, choice.processor) != op.no_kernel_on.end();
     choices.push_back({has ? choice.implementation : 0, lacks ? kMainProcessor : choice.processor});
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/random.hpp"
 #include "sluice/base/time_of.hpp"
 #include "sluice/memory/arena.hpp"
@@ -42,7 +43,7 @@ Result<profile::CoderSpeed> measure_coder(memory::Encoding encoding) {
   integers ? fill_with_small_integers(tensor.data()) : fill_with_half_zeros(tensor.data());
   const Bytes element_bytes = integers ? 1 : kFloatBytes;
   for (Bytes at = memory::kEncodedChunkBytes; at < kCodedBytes; at += memory::kEncodedChunkBytes) {
-    std::memcpy(tensor.data() + at, tensor.data(), static_cast<std::size_t>(memory::kEncodedChunkBytes));
+    std::memcpy(tensor.data() + at, tensor.data(), as_index(memory::kEncodedChunkBytes));
   }
   memory::ChunkCoder coder;
   memory::StoredChunk stored;
@@ -55,7 +56,7 @@ Result<profile::CoderSpeed> measure_coder(memory::Encoding encoding) {
       }
     });
     for (Bytes at = 0; at < kCodedBytes; at += memory::kEncodedChunkBytes) {
-      std::memcpy(tensor.data() + at, staging.data(), static_cast<std::size_t>(stored.stored_bytes));
+      std::memcpy(tensor.data() + at, staging.data(), as_index(stored.stored_bytes));
     }
     const Seconds unpacking = time_of([&] {
       for (Bytes at = 0; at < kCodedBytes; at += memory::kEncodedChunkBytes) {

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/measure/coder_probe.hpp"
 #include "sluice/memory/machine.hpp"
 
@@ -24,7 +25,7 @@ graph::Tensor seen_tensor(graph::Role role, graph::DType dtype = graph::DType::k
 // One op that writes an activation, integers and a parameter.
 class EncodingRecorderTest : public ::testing::Test {
  protected:
-  EncodingRecorderTest() : data_(3, std::vector<std::byte>(static_cast<std::size_t>(kSeenBytes), std::byte{1})) {
+  EncodingRecorderTest() : data_(3, std::vector<std::byte>(as_index(kSeenBytes), std::byte{1})) {
     graph::Op op;
     for (const graph::Tensor& tensor :
          {seen_tensor(graph::Role::kActivation), seen_tensor(graph::Role::kActivation, graph::DType::kI32),
@@ -39,7 +40,7 @@ class EncodingRecorderTest : public ::testing::Test {
     recorder.after_op(0);
   }
   void zero(Bytes begin, Bytes end) {
-    for (auto& tensor : data_) std::memset(tensor.data() + begin, 0, static_cast<std::size_t>(end - begin));
+    for (auto& tensor : data_) std::memset(tensor.data() + begin, 0, as_index(end - begin));
   }
 
   graph::Graph graph_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/gpu/gpu_memory.hpp"
 #include "sluice/gpu/stream_delay.hpp"
 #include "sluice/kernels/cuda/cuda_graph.hpp"
@@ -48,7 +49,7 @@ class GpuOpTimer : public OpTimer {
     const cudaStream_t stream = kernels_.context().stream();
     try {
       SLUICE_RETURN_IF_ERROR(kernels_.prepare_step({.input = input_.get()}));
-      if (cold) check(cudaMemsetAsync(flush_.data(), 0, static_cast<std::size_t>(flush_.bytes()), stream), "flushing");
+      if (cold) check(cudaMemsetAsync(flush_.data(), 0, as_index(flush_.bytes()), stream), "flushing");
       kernels_.begin_step();
       gpu::delay_stream(stream, kLaunchTime);
       check(cudaEventRecord(begin_, stream), "recording a time");

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <set>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/liveness.hpp"
 #include "sluice/measure/op_timer.hpp"
 
@@ -23,7 +24,7 @@ struct Task {
 
 std::vector<memory::TierId> addressable_slow_tiers(const memory::Machine& machine) {
   std::vector<memory::TierId> tiers;
-  for (memory::TierId tier = memory::kFastTier + 1; tier < static_cast<memory::TierId>(machine.tiers.size()); ++tier) {
+  for (memory::TierId tier = memory::kFastTier + 1; tier < as_id<memory::TierId>(machine.tiers.size()); ++tier) {
     if (machine.tier(tier).addressable) tiers.push_back(tier);
   }
   return tiers;
@@ -85,11 +86,11 @@ Status measure_tasks(kernels::CompiledGraph& compiled, const memory::Machine& ma
       measured_tier = task.tier;
     }
     SLUICE_ASSIGN(profile::OpConfigurations configurations, measure_configurations(*timer, graph, task));
-    effort.configurations += static_cast<int>(configurations.size());
+    effort.configurations += count_of(configurations);
     cache.put_placement(graph::op_signature(graph, graph.op(task.op)), machine.tier(task.tier),
                         std::move(configurations));
     ++effort.measured;
-    if (on_progress) on_progress(effort.measured, static_cast<int>(tasks.size()));
+    if (on_progress) on_progress(effort.measured, count_of(tasks));
   }
   if (const Status saved = cache.save(); !saved.ok()) spdlog::warn(saved.error().message);
   return {};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/liveness.hpp"
 #include "sluice/memory/observe/hardware_sampling.hpp"
 
@@ -32,7 +33,7 @@ Status SamplingRecorder::before_op(graph::OpIndex, std::span<void* const> operan
 void SamplingRecorder::after_op(graph::OpIndex op) {
   source_->stop();
   for (const memory::MemorySample& sample : source_->drain()) {
-    add(sample, graph_.op(op), counts_[static_cast<std::size_t>(op)]);
+    add(sample, graph_.op(op), counts_[as_index(op)]);
   }
 }
 

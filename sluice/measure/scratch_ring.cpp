@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/random.hpp"
 #include "sluice/gpu/gpu_memory.hpp"
 #include "sluice/graph/liveness.hpp"
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 #include "sluice/plan/plan.hpp"
 #include "sluice/plan/rooms.hpp"
 
@@ -43,7 +44,7 @@ void fill_with_normals(const memory::Arena& arena, int threads) {
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (Bytes begin = 0; begin < arena.bytes(); begin += block) {
     const Bytes bytes = std::min(block, arena.bytes() - begin);
-    std::memcpy(arena.data() + begin, pattern.data(), static_cast<std::size_t>(bytes));
+    std::memcpy(arena.data() + begin, pattern.data(), as_index(bytes));
   }
 }
 
@@ -60,7 +61,7 @@ Result<ScratchRing> ScratchRing::make_on_gpu(const graph::Graph& graph, Bytes sm
   const std::vector<float> pattern = pattern_of_normals();
   const auto block = static_cast<Bytes>(pattern.size() * sizeof(float));
   for (Bytes begin = 0; begin < arena.bytes(); begin += block) {
-    const auto bytes = static_cast<std::size_t>(std::min(block, arena.bytes() - begin));
+    const auto bytes = as_index(std::min(block, arena.bytes() - begin));
     SLUICE_RETURN_IF_ERROR(gpu::copy_gpu_bytes(arena.data() + begin, pattern.data(), bytes));
   }
   return ScratchRing(graph, std::move(arena), true);
@@ -79,12 +80,12 @@ std::vector<void*> ScratchRing::place(const graph::Op& op) {
   if (room > left) cursor_ += left;                           // so that no operand lies across the end of the ring
   const Bytes overwritten = cursor_ + room - arena_.bytes();  // before here, should every operand be placed anew
   for (const graph::TensorId tensor : graph::distinct_operands(op)) {
-    if (position_[static_cast<std::size_t>(tensor)] < std::max<Bytes>(overwritten, 0)) place_tensor(tensor);
+    if (position_[as_index(tensor)] < std::max<Bytes>(overwritten, 0)) place_tensor(tensor);
   }
   std::vector<void*> pointers;
   for (const auto* operands : {&op.inputs, &op.outputs}) {
     for (const graph::TensorId tensor : *operands) {
-      pointers.push_back(arena_.data() + position_[static_cast<std::size_t>(tensor)] % arena_.bytes());
+      pointers.push_back(arena_.data() + position_[as_index(tensor)] % arena_.bytes());
     }
   }
   if (!on_gpu_) let_updates_run(op, pointers);
@@ -92,8 +93,7 @@ std::vector<void*> ScratchRing::place(const graph::Op& op) {
 }
 
 std::vector<void*> ScratchRing::place_anew(const graph::Op& op) {
-  for (const graph::TensorId tensor : graph::distinct_operands(op))
-    position_[static_cast<std::size_t>(tensor)] = kNoPlace;
+  for (const graph::TensorId tensor : graph::distinct_operands(op)) position_[as_index(tensor)] = kNoPlace;
   return place(op);
 }
 
@@ -110,7 +110,7 @@ void ScratchRing::let_updates_run(const graph::Op& op, std::span<void* const> op
 
 void ScratchRing::place_tensor(graph::TensorId id) {
   const graph::Tensor& tensor = graph_->tensor(id);
-  position_[static_cast<std::size_t>(id)] = cursor_;
+  position_[as_index(id)] = cursor_;
   // Floats of some kind are there already, and touching them would make cold data warm.
   if (tensor.dtype != graph::DType::kF32) {
     clear_past_caches(arena_.data() + cursor_ % arena_.bytes(), tensor.bytes);
@@ -131,12 +131,12 @@ void ScratchRing::clear_past_caches(void* memory, Bytes bytes) const {
   if (on_gpu_) return clear(memory, bytes);
   auto* const words = static_cast<long long*>(memory);
   for (Bytes i = 0; i < bytes / kStreamedWord; ++i) _mm_stream_si64(words + i, 0);
-  std::memset(words + bytes / kStreamedWord, 0, static_cast<std::size_t>(bytes % kStreamedWord));
+  std::memset(words + bytes / kStreamedWord, 0, as_index(bytes % kStreamedWord));
   _mm_sfence();
 }
 
 void ScratchRing::clear(void* memory, Bytes bytes) const {
-  const auto size = static_cast<std::size_t>(bytes);
+  const auto size = as_index(bytes);
   if (on_gpu_) {
     SLUICE_CHECK(gpu::clear_gpu_bytes(memory, size).ok(), "scratch memory of the GPU can be cleared");
   } else {

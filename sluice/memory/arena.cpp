@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/time_of.hpp"
 #include "sluice/memory/machine.hpp"
 
@@ -19,7 +20,7 @@ namespace sluice::memory {
 namespace {
 
 void unmap_pages(std::byte* data, Bytes bytes) {
-  if (bytes > 0) ::munmap(data, static_cast<std::size_t>(bytes));
+  if (bytes > 0) ::munmap(data, as_index(bytes));
 }
 
 // The bracketed word of "always [madvise] never"; empty where the kernel has no such setting.
@@ -47,7 +48,7 @@ class SharedPages {
   bool made() const { return made_; }
 
   bool map_at(std::byte* address, Interval<Bytes> bytes) const {
-    const auto size = static_cast<std::size_t>(bytes.length());
+    const auto size = as_index(bytes.length());
     return ::mmap(address, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file_, bytes.begin) != MAP_FAILED;
   }
 
@@ -119,8 +120,8 @@ Error no_stitches(Bytes bytes, std::span<const Stitch> stitches, const std::stri
 
 // Maps one huge page more than asked for and gives back what lies before and after the aligned range.
 std::byte* map_aligned(Bytes bytes, int protection, int flags) {
-  void* const mapped = ::mmap(nullptr, static_cast<std::size_t>(bytes + kHugePage), protection,
-                              MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+  void* const mapped =
+      ::mmap(nullptr, as_index(bytes + kHugePage), protection, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
   if (mapped == MAP_FAILED) return nullptr;
   auto* const whole = static_cast<std::byte*>(mapped);
   const auto address = reinterpret_cast<Bytes>(whole);
@@ -132,7 +133,7 @@ std::byte* map_aligned(Bytes bytes, int protection, int flags) {
 
 bool put_into_huge_pages(std::byte* data, Bytes bytes) {
   constexpr int kCollapse = 25;  // MADV_COLLAPSE of Linux 6.1, which not every C library has a name for
-  const auto size = static_cast<std::size_t>(align_down(bytes, kHugePage));
+  const auto size = as_index(align_down(bytes, kHugePage));
   if (size == 0) return true;
   ::madvise(data, size, MADV_HUGEPAGE);
   ::madvise(data, size, MADV_POPULATE_WRITE);
@@ -176,7 +177,7 @@ Result<Arena> Arena::map(Bytes bytes, const std::string& name) {
                  bytes};
   }
   Arena arena(data, bytes);
-  const bool advised = ::madvise(data, static_cast<std::size_t>(bytes), MADV_HUGEPAGE) == 0;
+  const bool advised = ::madvise(data, as_index(bytes), MADV_HUGEPAGE) == 0;
   const std::string setting = huge_page_setting();
   if (!advised || setting.empty() || setting == "never") {
     arena.notes_.push_back(

@@ -7,14 +7,15 @@
 #include <cstring>
 #include <utility>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/memory/machine.hpp"
 
 namespace sluice::memory {
 namespace {
 
 Bytes resident_bytes(const Arena& arena) {
-  std::vector<unsigned char> pages(static_cast<std::size_t>(arena.bytes() / kBlockAlignment));
-  EXPECT_EQ(::mincore(arena.data(), static_cast<std::size_t>(arena.bytes()), pages.data()), 0);
+  std::vector<unsigned char> pages(as_index(arena.bytes() / kBlockAlignment));
+  EXPECT_EQ(::mincore(arena.data(), as_index(arena.bytes()), pages.data()), 0);
   Bytes resident = 0;
   for (const unsigned char page : pages) resident += (page & 1) * kBlockAlignment;
   return resident;
@@ -25,7 +26,7 @@ TEST(Arena, HasExactlyTheBytesAskedForRoundedDownToAPage) {
   ASSERT_TRUE(arena.ok());
   EXPECT_EQ(arena->bytes(), 5 * kMiB + kBlockAlignment);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(arena->data()) % (2 * kMiB), 0U);
-  std::memset(arena->data(), 1, static_cast<std::size_t>(arena->bytes()));
+  std::memset(arena->data(), 1, as_index(arena->bytes()));
   // What was mapped around it to align it has been given back: the page after the arena is not ours.
   unsigned char page = 0;
   EXPECT_NE(::mincore(arena->data() + arena->bytes(), 1, &page), 0);
@@ -98,7 +99,7 @@ TEST(Arena, ManyPiecesOfHugePagesAreItsMemoryToo) {
   for (int round = 0; round < 3; ++round) {
     for (Bytes piece = 0; piece < kPieces; ++piece) {
       const Bytes writer = (piece + round) % 8;
-      const Interval<Bytes> memory = stitches[static_cast<std::size_t>(writer)].memory[static_cast<std::size_t>(piece)];
+      const Interval<Bytes> memory = stitches[as_index(writer)].memory[as_index(piece)];
       arena->data()[(writer + 1) * kBytes + piece * kPiece] = static_cast<std::byte>(piece + round);
       ASSERT_EQ(arena->data()[memory.begin], static_cast<std::byte>(piece + round));
     }

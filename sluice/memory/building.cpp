@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/memory/arena.hpp"
 
 namespace sluice::memory {
@@ -17,7 +18,7 @@ Bytes memory_capacity() {
 
 TierId add_tier(Tier tier, Machine& machine) {
   machine.tiers.push_back(std::move(tier));
-  return static_cast<TierId>(machine.tiers.size()) - 1;
+  return as_id<TierId>(machine.tiers.size()) - 1;
 }
 
 void join_to_fast(TierId slow, Link link, Machine& machine) {

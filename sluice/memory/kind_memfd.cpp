@@ -12,6 +12,7 @@
 #include <fstream>
 #include <limits>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/memory/arena.hpp"
 #include "sluice/memory/building.hpp"
 #include "sluice/memory/presets.hpp"
@@ -55,13 +56,13 @@ Bytes available_memory() {
   return memory_capacity();
 }
 
-void unmap(std::byte* data, Bytes bytes) { ::munmap(data, static_cast<std::size_t>(align_up(bytes, kHugePage))); }
+void unmap(std::byte* data, Bytes bytes) { ::munmap(data, as_index(align_up(bytes, kHugePage))); }
 
 // Of whole huge pages; nullptr and errno where the system refuses.
 std::byte* map_memfd(Bytes bytes, unsigned pages) {
   const int file = ::memfd_create("sluice-tier", MFD_CLOEXEC | pages);
   if (file < 0) return nullptr;
-  const auto size = static_cast<std::size_t>(bytes);
+  const auto size = as_index(bytes);
   void* mapped = MAP_FAILED;
   if (::ftruncate(file, bytes) == 0) mapped = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   const int refused = errno;
@@ -73,7 +74,7 @@ std::byte* map_memfd(Bytes bytes, unsigned pages) {
 // The same pages when all of them are there; nullptr and errno where there is no memory for them.
 std::byte* populated(std::byte* data, Bytes bytes) {
   // Kernels before Linux 5.14 do not know how (EINVAL): the first use touches them.
-  if (::madvise(data, static_cast<std::size_t>(bytes), MADV_POPULATE_WRITE) == 0 || errno == EINVAL) return data;
+  if (::madvise(data, as_index(bytes), MADV_POPULATE_WRITE) == 0 || errno == EINVAL) return data;
   const int refused = errno;
   unmap(data, bytes);
   errno = refused;

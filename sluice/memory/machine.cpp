@@ -2,23 +2,24 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/hash.hpp"
 
 namespace sluice::memory {
 
 std::optional<LinkId> Machine::link_between(TierId from, TierId to) const {
   for (std::size_t i = 0; i < links.size(); ++i) {
-    if (links[i].from == from && links[i].to == to) return static_cast<LinkId>(i);
+    if (links[i].from == from && links[i].to == to) return as_id<LinkId>(i);
   }
   return std::nullopt;
 }
 
 int Machine::threads_of(ProcessorId id) const {
-  return processors.empty() ? threads : processors.at(static_cast<std::size_t>(id)).threads;
+  return processors.empty() ? threads : processors.at(as_index(id)).threads;
 }
 
 bool Machine::addresses(ProcessorId id, TierId tier) const {
-  if (processors.empty() || processors.at(static_cast<std::size_t>(id)).tiers.empty()) {
+  if (processors.empty() || processors.at(as_index(id)).tiers.empty()) {
     return this->tier(tier).addressable;
   }
   return lists(id, tier);
@@ -26,7 +27,7 @@ bool Machine::addresses(ProcessorId id, TierId tier) const {
 
 bool Machine::lists(ProcessorId id, TierId tier) const {
   if (processors.empty()) return false;
-  const std::vector<TierId>& own = processors.at(static_cast<std::size_t>(id)).tiers;
+  const std::vector<TierId>& own = processors.at(as_index(id)).tiers;
   return std::ranges::find(own, tier) != own.end();
 }
 
@@ -36,13 +37,13 @@ std::string Machine::compute_fingerprint() const { return Hasher().add(cpu).add(
 
 std::string Machine::fingerprint() const {
   Hasher hasher;
-  hasher.add(compute_fingerprint()).add(static_cast<std::int64_t>(tiers.size()));
+  hasher.add(compute_fingerprint()).add(std::ssize(tiers));
   for (const Tier& each : tiers) {
     hasher.add(to_string(each.kind)).add(std::int64_t{each.addressable});
   }
   for (const Processor& each : processors) {
     hasher.add(std::int64_t{each.threads}).add(std::string_view(each.backend));
-    hasher.add(static_cast<std::int64_t>(each.tiers.size()));
+    hasher.add(std::ssize(each.tiers));
     for (const TierId tier : each.tiers) hasher.add(std::int64_t{tier});
   }
   return hasher.hex();

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/processor_id.hpp"
 #include "sluice/base/units.hpp"
 #include "sluice/memory/tier_kind.hpp"
@@ -89,8 +90,8 @@ struct Machine {
   std::vector<Tier> tiers;
   std::vector<Link> links;
 
-  const Tier& tier(TierId id) const { return tiers.at(static_cast<std::size_t>(id)); }
-  const Link& link(LinkId id) const { return links.at(static_cast<std::size_t>(id)); }
+  const Tier& tier(TierId id) const { return tiers.at(as_index(id)); }
+  const Link& link(LinkId id) const { return links.at(as_index(id)); }
   std::size_t processor_count() const { return processors.empty() ? 1 : processors.size(); }
   int threads_of(ProcessorId id) const;
   // May what runs there use bytes of this tier in place?

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <thread>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/memory/machine.hpp"
 
 namespace sluice::memory {
@@ -105,7 +106,7 @@ Status move_some(std::span<void* const> pages, std::span<int> nodes, int node, P
 
 std::vector<void*> pages_of(std::byte* data, Bytes bytes) {
   std::vector<void*> pages;
-  pages.reserve(static_cast<std::size_t>(bytes / kBlockAlignment));
+  pages.reserve(as_index(bytes / kBlockAlignment));
   for (Bytes offset = 0; offset < bytes; offset += kBlockAlignment) pages.push_back(data + offset);
   return pages;
 }

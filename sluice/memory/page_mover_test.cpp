@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/memory/arena.hpp"
 #include "sluice/memory/machine.hpp"
 #include "sluice/testing/refused_calls.hpp"
@@ -30,7 +31,7 @@ int some_node() {
 TEST(PageMover, AsksForEveryPageOfManyBatches) {
   const Arena arena = Arena::map(5 * kMiB, "test").value();
   arena.data()[kBlockAlignment * 700] = std::byte{1};
-  ASSERT_EQ(::madvise(arena.data(), static_cast<std::size_t>(arena.bytes()), MADV_NOHUGEPAGE), 0);
+  ASSERT_EQ(::madvise(arena.data(), as_index(arena.bytes()), MADV_NOHUGEPAGE), 0);
   const auto pages = pages_of(arena.data(), arena.bytes());
   ASSERT_EQ(pages.size(), 1280U);
   EXPECT_EQ(pages[3], arena.data() + 3 * kBlockAlignment);

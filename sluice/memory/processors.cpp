@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/check.hpp"
 #include "sluice/base/parse.hpp"
 
@@ -56,7 +57,7 @@ Result<TierId> addressable_tier(const Machine& machine, const ProcessorRequest& 
   std::vector<std::string> known;
   for (const Tier& tier : machine.tiers) {
     if (!tier.addressable && !may_own(machine, tier)) continue;
-    if (tier.name == name) return static_cast<TierId>(&tier - machine.tiers.data());
+    if (tier.name == name) return as_id<TierId>(&tier - machine.tiers.data());
     known.push_back(tier.name);
   }
   return Error{ErrorCode::kBadInput,
@@ -65,7 +66,7 @@ Result<TierId> addressable_tier(const Machine& machine, const ProcessorRequest& 
 }
 
 void join_to_files(TierId memory, Machine& machine) {
-  for (TierId file = memory + 1; file < static_cast<TierId>(machine.tiers.size()); ++file) {
+  for (TierId file = memory + 1; file < as_id<TierId>(machine.tiers.size()); ++file) {
     if (!machine.tier(file).kind->in_file || machine.link_between(memory, file)) continue;
     machine.links.push_back(link_of_owned_memory(machine, file, memory));
     machine.links.push_back(link_of_owned_memory(machine, memory, file));
@@ -98,7 +99,7 @@ Status add_processors(const std::vector<ProcessorRequest>& requests, Machine& ma
   }
   if (!machine.processors.empty()) machine.threads = machine.processors.front().threads;
   for (ProcessorId id = 0; id < static_cast<ProcessorId>(machine.processors.size()); ++id) {
-    for (const TierId tier : machine.processors[static_cast<std::size_t>(id)].tiers) {
+    for (const TierId tier : machine.processors[as_index(id)].tiers) {
       if (machine.owns(id, tier)) join_to_files(tier, machine);
     }
   }

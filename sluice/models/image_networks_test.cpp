@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/rewrite/slice_dense.hpp"
 #include "sluice/graph/summary.hpp"
 #include "sluice/models/model.hpp"
@@ -17,7 +18,7 @@ graph::Graph build(std::string_view name, const ModelOptions& options = {}) {
 // Shape of the first result of the first op of a layer.
 graph::Shape shape_at(const graph::Graph& graph, const std::string& layer) {
   for (const graph::Op& op : graph.ops()) {
-    if (graph.layers[static_cast<std::size_t>(op.layer)] == layer) return graph.tensor(op.outputs[0]).shape;
+    if (graph.layers[as_index(op.layer)] == layer) return graph.tensor(op.outputs[0]).shape;
   }
   return {};
 }
@@ -30,7 +31,7 @@ std::int64_t count(const graph::Graph& graph, graph::OpKind kind) {
 graph::Shape module_shape(const graph::Graph& graph, const std::string& block) {
   graph::Shape shape;
   for (const graph::Op& op : graph.ops()) {
-    const std::string& layer = graph.layers[static_cast<std::size_t>(op.layer)];
+    const std::string& layer = graph.layers[as_index(op.layer)];
     if (op.kind == graph::OpKind::kConcat && layer.starts_with(block + ".")) shape = graph.tensor(op.outputs[0]).shape;
   }
   return shape;

@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/summary.hpp"
 #include "sluice/models/model.hpp"
 
@@ -130,7 +131,7 @@ TEST(Dcgan, TrainsDiscriminatorThenGenerator) {
   const graph::Graph forward = build_or_die("dcgan", {.batch = 2});
   ASSERT_EQ(forward.stages.size(), 2U);
   for (const auto& [stage, prefix] : {std::pair(0, "discriminator."), std::pair(1, "generator.")}) {
-    const std::vector<graph::TensorId>& trained = forward.stages[static_cast<std::size_t>(stage)].trained;
+    const std::vector<graph::TensorId>& trained = forward.stages[as_index(stage)].trained;
     EXPECT_FALSE(trained.empty());
     for (const graph::TensorId id : trained)
       EXPECT_TRUE(forward.tensor(id).name.starts_with(prefix)) << forward.tensor(id).name;
@@ -140,7 +141,7 @@ TEST(Dcgan, TrainsDiscriminatorThenGenerator) {
   std::set<std::string> trained_later;
   bool answered = false;
   for (const graph::Op& op : training.ops()) {
-    answered = answered || training.layers[static_cast<std::size_t>(op.layer)].ends_with(".answer");
+    answered = answered || training.layers[as_index(op.layer)].ends_with(".answer");
     if (op.phase != graph::Phase::kUpdate) continue;
     const std::string& name = training.tensor(op.outputs[0]).name;
     EXPECT_TRUE(name.starts_with(answered ? "generator." : "discriminator.")) << name;

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/builder/validate.hpp"
 #include "sluice/graph/footprint.hpp"
 #include "sluice/graph/rewrite/prepare.hpp"
@@ -41,7 +42,7 @@ TEST_P(PreparedModels, NoOpDecidesTheSmallestBudgetAlone) {
   const graph::Footprint footprint = graph::measure_footprint(graph);
   const auto largest = std::max_element(footprint.operands.begin(), footprint.operands.end());
   EXPECT_LE(static_cast<double>(*largest), GetParam().largest_op * static_cast<double>(footprint.peak))
-      << graph.op(static_cast<graph::OpIndex>(largest - footprint.operands.begin())).name << " needs " << *largest
+      << graph.op(as_id<graph::OpIndex>(largest - footprint.operands.begin())).name << " needs " << *largest
       << " bytes of a peak of " << footprint.peak;
 }
 

@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/check.hpp"
 #include "sluice/memory/transfer/copy_engine.hpp"
 #include "sluice/memory/transfer/uring_engine.hpp"
@@ -33,7 +34,7 @@ Result<std::unique_ptr<memory::TransferEngine>> engine_of(LaneIndex lane, const 
   if (ring.error().code != ErrorCode::kUnsupported) return ring.error();
   notes.push_back(ring.error().message + "; reads and writes block their lane instead");
   auto move = [&file, out](Bytes from, Bytes to, Bytes bytes) {
-    const auto size = static_cast<std::size_t>(bytes);
+    const auto size = as_index(bytes);
     return out ? file.write(to, {reinterpret_cast<std::byte*>(from), size})
                : file.read(from, {reinterpret_cast<std::byte*>(to), size});
   };

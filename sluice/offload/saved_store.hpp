@@ -24,9 +24,9 @@
 #include <vector>
 
 #include "sluice/base/result.hpp"
+#include "sluice/memory/allocators/free_ranges.hpp"
+#include "sluice/memory/files/spill_file.hpp"
 #include "sluice/memory/machine.hpp"
-#include "sluice/memory/space/free_ranges.hpp"
-#include "sluice/memory/spill_file.hpp"
 #include "sluice/memory/transfer/transfer_engine.hpp"
 
 namespace sluice::offload {

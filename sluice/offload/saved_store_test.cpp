@@ -6,6 +6,7 @@
 #include <cstring>
 #include <random>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/memory/arena.hpp"
 
 namespace sluice::offload {
@@ -34,11 +35,10 @@ memory::Arena pattern(Bytes bytes, int number) {
 }
 
 bool same(const memory::Arena& one, const memory::Arena& other) {
-  return one.bytes() == other.bytes() &&
-         std::memcmp(one.data(), other.data(), static_cast<std::size_t>(one.bytes())) == 0;
+  return one.bytes() == other.bytes() && std::memcmp(one.data(), other.data(), as_index(one.bytes())) == 0;
 }
 
-void clear(const memory::Arena& data) { std::memset(data.data(), 0, static_cast<std::size_t>(data.bytes())); }
+void clear(const memory::Arena& data) { std::memset(data.data(), 0, as_index(data.bytes())); }
 
 TEST(SavedStoreTest, BytesComeBackAsTheyLeft) {
   const auto store = store_of(64 * kMiB);

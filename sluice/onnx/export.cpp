@@ -1,6 +1,7 @@
 // Trained parameters back into a model's initializers.
 #include <fmt/format.h>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/onnx/given_weights.hpp"
 #include "sluice/onnx/import.hpp"
 #include "sluice/onnx/model/model_file.hpp"
@@ -17,7 +18,7 @@ Result<InitializerValues> current_values(const ImportedModel& model) {
     for (const std::string& initializer : initializers) {
       const TensorSource& source = *model.initializers->find(initializer);
       std::vector<float>& whole = values[initializer];
-      whole.resize(static_cast<std::size_t>(source.count));
+      whole.resize(as_index(source.count));
       SLUICE_RETURN_IF_ERROR(read_floats(source, 0, whole));
     }
   }
@@ -48,7 +49,7 @@ Status export_onnx(const std::filesystem::path& source, const std::filesystem::p
     weights->collect_initializers(initializers);
     if (initializers.empty()) continue;  // a constant of the file
     SLUICE_ASSIGN(std::vector<float> trained, read(name));
-    if (static_cast<std::int64_t>(trained.size()) != graph::element_count(weights->shape)) {
+    if (std::ssize(trained) != graph::element_count(weights->shape)) {
       return Error{ErrorCode::kMismatch,
                    fmt::format("parameter '{}' has {} values, but in {} it has the shape {}", name, trained.size(),
                                source.string(), graph::to_string(weights->shape))};

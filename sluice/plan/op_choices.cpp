@@ -14,7 +14,7 @@ namespace sluice::plan {
 namespace {
 
 graph::OpIndex op_of_slot(const Plan& plan, std::size_t slot) {
-  return plan.schedule.empty() ? static_cast<graph::OpIndex>(slot) : plan.schedule.at(slot);
+  return plan.schedule.empty() ? as_id<graph::OpIndex>(slot) : plan.schedule.at(slot);
 }
 
 // By op; nothing for one that the plan leaves out.
@@ -57,7 +57,7 @@ bool same_choices(const Plan& a, const Plan& b, const graph::Graph& graph) {
 
 Status check_choices(const graph::Graph& graph, ProcessorId processors, const std::vector<graph::OpChoice>& choices) {
   for (std::size_t index = 0; index < choices.size(); ++index) {
-    const graph::Op& op = graph.op(static_cast<graph::OpIndex>(index));
+    const graph::Op& op = graph.op(as_id<graph::OpIndex>(index));
     const auto known = static_cast<std::int32_t>(std::max<std::size_t>(1, op.implementations.size()));
     const graph::OpChoice& choice = choices[index];
     if (choice.implementation < 0 || choice.implementation >= known) {
@@ -80,12 +80,11 @@ ChoiceCounts count_choices(const Plan& plan) {
   std::set<graph::OpIndex> by_other_kernels;
   std::set<graph::OpIndex> on_other_processors;
   for (std::size_t slot = 0; slot < plan.ops.size(); ++slot) {
-    const graph::OpIndex op = plan.schedule.empty() ? static_cast<graph::OpIndex>(slot) : plan.schedule.at(slot);
+    const graph::OpIndex op = plan.schedule.empty() ? as_id<graph::OpIndex>(slot) : plan.schedule.at(slot);
     if (plan.ops[slot].implementation != 0) by_other_kernels.insert(op);
     if (plan.ops[slot].processor != kMainProcessor) on_other_processors.insert(op);
   }
-  return {static_cast<graph::OpIndex>(by_other_kernels.size()),
-          static_cast<graph::OpIndex>(on_other_processors.size())};
+  return {as_id<graph::OpIndex>(by_other_kernels.size()), as_id<graph::OpIndex>(on_other_processors.size())};
 }
 
 std::string describe_choices(const Plan& plan) {

@@ -163,7 +163,7 @@ ResidencyIndex PlanBuilder::add_residency(graph::TensorId tensor, memory::TierId
   SLUICE_CHECK(tensor >= 0 && tensor < graph_.tensor_count(), fmt::format("no tensor {}", tensor));
   SLUICE_CHECK(tier >= 0 && as_index(tier) < machine_.tiers.size(), fmt::format("no tier {}", tier));
   plan_.residencies.push_back({tensor, tier, 0, ops, encoding});
-  return static_cast<ResidencyIndex>(plan_.residencies.size()) - 1;
+  return as_id<ResidencyIndex>(plan_.residencies.size()) - 1;
 }
 
 MigrationIndex PlanBuilder::add_migration(graph::TensorId tensor, ResidencyIndex from, ResidencyIndex to,
@@ -213,7 +213,7 @@ Result<Plan> PlanBuilder::finish(std::span<const Bytes> budgets, PackingFailure*
   const IdVector<ResidencyIndex, bool> kept = kept_longer(plan, turns);
   plan.migrations = in_issue_order(plan.migrations, turns);
   for (std::size_t tier = 0; tier < budgets.size(); ++tier) {
-    SLUICE_RETURN_IF_ERROR(pack_tier(static_cast<memory::TierId>(tier), budgets[tier], kept, effort, plan, failure));
+    SLUICE_RETURN_IF_ERROR(pack_tier(as_id<memory::TierId>(tier), budgets[tier], kept, effort, plan, failure));
   }
   return plan;
 }

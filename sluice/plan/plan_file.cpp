@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/atomic_file.hpp"
 #include "sluice/base/format_version.hpp"
 #include "sluice/base/json_file.hpp"
@@ -44,7 +45,7 @@ constexpr const char* kKeys[] = {"format",
 json ops_to_json(const graph::Graph& graph, const Plan& plan) {
   json list = json::array();
   for (std::size_t i = 0; i < plan.ops.size(); ++i) {
-    list.push_back({{"name", graph.op(static_cast<graph::OpIndex>(i)).name},
+    list.push_back({{"name", graph.op(as_id<graph::OpIndex>(i)).name},
                     {"implementation", plan.ops[i].implementation},
                     {"operand_tiers", plan.ops[i].operand_tiers}});
     if (plan.ops[i].processor != kMainProcessor) list.back()["processor"] = plan.ops[i].processor;

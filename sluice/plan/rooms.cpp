@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/liveness.hpp"
 
 namespace sluice::plan {
@@ -11,15 +12,14 @@ Bytes staging_bytes(const Plan& plan) {
   for (const Residency& residency : plan.residencies) {
     if (residency.encoding != memory::Encoding::kNone) tiers.insert(residency.tier);
   }
-  return kLeastStagingBytes * static_cast<Bytes>(tiers.size());
+  return kLeastStagingBytes * std::ssize(tiers);
 }
 
 std::vector<bool> migrating_residencies(const Plan& plan) {
   std::vector<bool> migrating(plan.residencies.size(), false);
   for (const Migration& migration : plan.migrations) {
     for (const ResidencyIndex side : {migration.from, migration.to}) {
-      if (side >= 0 && static_cast<std::size_t>(side) < migrating.size())
-        migrating[static_cast<std::size_t>(side)] = true;
+      if (side >= 0 && as_index(side) < migrating.size()) migrating[as_index(side)] = true;
     }
   }
   return migrating;
@@ -35,8 +35,8 @@ std::vector<Room> residency_rooms(const graph::Graph& graph, const Plan& plan) {
   for (const Block& block : plan.blocks) {
     const std::vector<Bytes> offsets = block_offsets(graph, plan, block);
     for (std::size_t i = 0; i < block.members.size(); ++i) {
-      rooms[static_cast<std::size_t>(block.members[i])] = {offsets[i + 1] - offsets[i],
-                                                           i == 0 ? memory::kBlockAlignment : kOperandAlignment};
+      rooms[as_index(block.members[i])] = {offsets[i + 1] - offsets[i],
+                                           i == 0 ? memory::kBlockAlignment : kOperandAlignment};
     }
   }
   return rooms;
@@ -47,8 +47,8 @@ std::vector<BlockPlace> block_places(const Plan& plan) {
   for (std::size_t block = 0; block < plan.blocks.size(); ++block) {
     const auto& members = plan.blocks[block].members;
     for (std::size_t i = 0; i < members.size(); ++i) {
-      if (members[i] < 0 || static_cast<std::size_t>(members[i]) >= places.size()) continue;
-      places[static_cast<std::size_t>(members[i])] = {static_cast<std::int32_t>(block), i};
+      if (members[i] < 0 || as_index(members[i]) >= places.size()) continue;
+      places[as_index(members[i])] = {static_cast<std::int32_t>(block), i};
     }
   }
   return places;
@@ -67,14 +67,14 @@ std::vector<Bytes> block_offsets(const graph::Graph& graph, const Plan& plan, co
 std::vector<std::vector<ResidencyIndex>> start_residencies(const graph::Graph& graph, const Plan& plan) {
   std::vector<bool> filled_at_start(plan.residencies.size(), false);
   for (const Migration& migration : plan.migrations) {
-    if (migration.issue_after == kStepStart) filled_at_start.at(static_cast<std::size_t>(migration.to)) = true;
+    if (migration.issue_after == kStepStart) filled_at_start.at(as_index(migration.to)) = true;
   }
   std::vector<std::vector<ResidencyIndex>> starts(graph.tensors().size());
   for (std::size_t i = 0; i < plan.residencies.size(); ++i) {
     const Residency& residency = plan.residencies[i];
     if (!graph::is_persistent(graph.tensor(residency.tensor).role)) continue;
     if (!residency.ops.contains(0) || filled_at_start[i]) continue;
-    starts[static_cast<std::size_t>(residency.tensor)].push_back(static_cast<ResidencyIndex>(i));
+    starts[as_index(residency.tensor)].push_back(as_id<ResidencyIndex>(i));
   }
   return starts;
 }

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::planners {
 namespace {
 
@@ -45,7 +47,7 @@ std::optional<AdditionSet> parse_additions(std::string_view list, const PlannerE
     const std::size_t end = std::min(list.find(kBetweenAdditions, begin), list.size());
     const auto known = std::ranges::find(entry.additions, list.substr(begin, end - begin), &PlannerAddition::name);
     if (known == entry.additions.end()) return std::nullopt;
-    chosen.add(static_cast<std::size_t>(known - entry.additions.begin()));
+    chosen.add(as_index(known - entry.additions.begin()));
     begin = end + 1;
   }
   return chosen;

@@ -35,7 +35,7 @@ class RescheduledRequest {
   plan::Plan for_given_graph(plan::Plan plan) const {
     plan.graph_fingerprint = given_fingerprint_;
     for (std::size_t slot = 0; slot < plan.ops.size() && !step_.choices.empty(); ++slot) {
-      const std::size_t op = plan.schedule.empty() ? slot : static_cast<std::size_t>(plan.schedule[slot]);
+      const std::size_t op = plan.schedule.empty() ? slot : as_index(plan.schedule[slot]);
       plan.ops[slot].implementation = step_.choices[op].implementation;
     }
     for (graph::OpIndex& op : plan.schedule) op = step_.op_of[as_index(op)];

@@ -5,16 +5,16 @@
 #include <algorithm>
 #include <numeric>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::planners {
 
 SearchRound round_of(const std::vector<Seconds>& steps) {
   if (steps.empty()) return {};
   const auto [best, worst] = std::ranges::minmax_element(steps);
   const Seconds sum = std::accumulate(steps.begin(), steps.end(), Seconds{0});
-  return {.feasible = static_cast<int>(steps.size()),
-          .worst = *worst,
-          .average = sum / static_cast<double>(steps.size()),
-          .best = *best};
+  return {
+      .feasible = count_of(steps), .worst = *worst, .average = sum / static_cast<double>(steps.size()), .best = *best};
 }
 
 void note_rounds(plan::Plan& plan, const std::vector<SearchRound>& rounds, std::string_view name) {

@@ -1,5 +1,6 @@
 #include "sluice/policies/active_lists.hpp"
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/policies/policy.hpp"
 
 namespace sluice::policies {
@@ -9,7 +10,7 @@ ActiveLists::ActiveLists(const PolicyMemory& memory, const PolicyTuning& tuning,
       tuning_(tuning),
       exchange_(exchange),
       free_frames_(memory.fast_bytes / tuning.page_bytes),
-      pages_(static_cast<std::size_t>(pages_in(memory.address_bytes, tuning.page_bytes))),
+      pages_(as_index(pages_in(memory.address_bytes, tuning.page_bytes))),
       lists_(pages_in(memory.address_bytes, tuning.page_bytes), kLists),
       next_pass_(tuning.scan_period) {}
 
@@ -46,7 +47,7 @@ BackgroundWork ActiveLists::advance(Seconds from, Seconds to) {
       next_pass_ = now + tuning_.scan_period;
     }
     const Seconds end = std::min(to, next_pass_);
-    const std::size_t moves = std::min(moves_.size(), static_cast<std::size_t>(tuning_.concurrent_migrations));
+    const std::size_t moves = std::min(moves_.size(), as_index(tuning_.concurrent_migrations));
     if (moves == 0) {
       now = end;
     } else if (progress_.work(batch_seconds(moves), now, end)) {

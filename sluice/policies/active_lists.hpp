@@ -25,6 +25,7 @@
 
 #include <deque>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/policies/pages.hpp"
 
 namespace sluice::policies {
@@ -38,7 +39,7 @@ class ActiveLists final : public Policy {
   std::vector<std::pair<std::string, double>> figures() const override;
 
   enum List : std::uint8_t { kNowhere, kFastActive, kFastInactive, kSlowActive, kSlowInactive, kLists };
-  List list_of(PageIndex page) const { return pages_[static_cast<std::size_t>(page)].list; }
+  List list_of(PageIndex page) const { return pages_[as_index(page)].list; }
 
  private:
   struct Page {
@@ -51,7 +52,7 @@ class ActiveLists final : public Policy {
   };
 
   static bool is_fast(List list) { return list == kFastActive || list == kFastInactive; }
-  Page& page_at(PageIndex page) { return pages_[static_cast<std::size_t>(page)]; }
+  Page& page_at(PageIndex page) { return pages_[as_index(page)]; }
   void put(PageIndex page, List list);
   void touch(PageIndex page);
   void pass();

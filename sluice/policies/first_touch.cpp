@@ -4,6 +4,7 @@
 //
 // What a framework's allocator frees it keeps for itself: the page remains where it is, and the next tensor on those
 // addresses finds it there. (The planner first-touch places whole tensors and knows when each is dead.)
+#include "sluice/base/as_index.hpp"
 #include "sluice/policies/pages.hpp"
 #include "sluice/policies/policy.hpp"
 
@@ -15,7 +16,7 @@ class FirstTouch final : public Policy {
   FirstTouch(const PolicyMemory& memory, const PolicyTuning& tuning)
       : page_bytes_(tuning.page_bytes),
         frames_(memory.fast_bytes / tuning.page_bytes),
-        places_(static_cast<std::size_t>(pages_in(memory.address_bytes, tuning.page_bytes)), Place::kUntouched) {}
+        places_(as_index(pages_in(memory.address_bytes, tuning.page_bytes)), Place::kUntouched) {}
 
   AccessCharge access(std::span<const Access> accesses, Seconds /*now*/) override {
     AccessCharge charge;
@@ -29,7 +30,7 @@ class FirstTouch final : public Policy {
   enum class Place : std::uint8_t { kUntouched, kFast, kSlow };
 
   Place place_of(PageIndex page) {
-    Place& place = places_[static_cast<std::size_t>(page)];
+    Place& place = places_[as_index(page)];
     if (place != Place::kUntouched) return place;
     place = frames_ > 0 ? Place::kFast : Place::kSlow;
     if (place == Place::kFast) --frames_;

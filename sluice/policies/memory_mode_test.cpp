@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/testing/random/seeded_random.hpp"
 
 namespace sluice::policies {
@@ -88,7 +89,7 @@ TEST(MemoryMode, EqualsACacheThatKeepsEverySet) {
     Bytes missed = 0;
     Bytes victims = 0;
     for (Bytes line = access.bytes.begin / kLine; line * kLine < access.bytes.end; ++line) {
-      const auto set = static_cast<std::size_t>(line % kSets);
+      const auto set = as_index(line % kSets);
       if (tags[set] != line / kSets) {
         ++missed;
         victims += dirty[set] ? 1 : 0;

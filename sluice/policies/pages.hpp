@@ -39,9 +39,7 @@ void charge_in_place(AccessCharge& charge, const Access& access, Bytes page_byte
 class PageLists {
  public:
   PageLists(PageIndex pages, std::size_t lists)
-      : before_(static_cast<std::size_t>(pages), kNoPage),
-        behind_(static_cast<std::size_t>(pages), kNoPage),
-        ends_(lists) {}
+      : before_(as_index(pages), kNoPage), behind_(as_index(pages), kNoPage), ends_(lists) {}
 
   void append(std::size_t list, PageIndex page) {
     Ends& ends = ends_[list];

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/policies/charge.hpp"
 #include "sluice/policies/step_accesses.hpp"
 #include "sluice/profile/cost_model.hpp"
@@ -126,7 +127,7 @@ TEST(StepAccesses, AreTheOperandsWhereTheyLie) {
   const graph::Liveness liveness = graph::analyze_liveness(step.graph);
   const layout::PageLayout layout = layout::allocation_order_layout(step.graph, liveness);
   const StepAccesses accesses = step_accesses(step.graph, liveness, layout, profile::OpTraffic(step.graph, 0));
-  const auto offset = [&](graph::TensorId id) { return layout.offsets[static_cast<std::size_t>(id)]; };
+  const auto offset = [&](graph::TensorId id) { return layout.offsets[as_index(id)]; };
   ASSERT_EQ(accesses.ops.size(), 5U);
   ASSERT_EQ(accesses.initial.size(), 1U);  // w
   EXPECT_TRUE(accesses.initial[0].writes);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::policies {
 namespace {
 
@@ -15,12 +17,10 @@ StepAccesses step_accesses(const graph::Graph& graph, const graph::Liveness& liv
                            const profile::OpTraffic& traffic) {
   StepAccesses step;
   const auto range = [&](graph::TensorId id) {
-    const Bytes begin = layout.offsets[static_cast<std::size_t>(id)];
+    const Bytes begin = layout.offsets[as_index(id)];
     return Interval<Bytes>{begin, begin + graph.tensor(id).bytes};
   };
-  const auto placed = [&](graph::TensorId id) {
-    return layout.offsets[static_cast<std::size_t>(id)] != layout::kUnplaced;
-  };
+  const auto placed = [&](graph::TensorId id) { return layout.offsets[as_index(id)] != layout::kUnplaced; };
   for (graph::TensorId id = 0; id < graph.tensor_count(); ++id) {
     if (placed(id) && is_persistent(graph.tensor(id).role)) step.initial.push_back({range(id), false, true});
   }
@@ -37,9 +37,9 @@ StepAccesses step_accesses(const graph::Graph& graph, const graph::Liveness& liv
   step.upcoming.resize(step.ops.size());
   for (std::size_t span = 0; span < liveness.spans.size(); ++span) {
     const Interval<graph::OpIndex> next = liveness.spans[(span + 1) % liveness.spans.size()].ops;
-    auto& upcoming = step.upcoming[static_cast<std::size_t>(liveness.spans[span].ops.begin)];
+    auto& upcoming = step.upcoming[as_index(liveness.spans[span].ops.begin)];
     for (graph::OpIndex op = next.begin; op < next.end; ++op) {
-      const std::vector<Access>& of_op = step.ops[static_cast<std::size_t>(op)];
+      const std::vector<Access>& of_op = step.ops[as_index(op)];
       upcoming.insert(upcoming.end(), of_op.begin(), of_op.end());
     }
   }
@@ -47,7 +47,7 @@ StepAccesses step_accesses(const graph::Graph& graph, const graph::Liveness& liv
 }
 
 AccessCharge charge_op(Policy& policy, const StepAccesses& step, graph::OpIndex op, Seconds now) {
-  const auto index = static_cast<std::size_t>(op);
+  const auto index = as_index(op);
   if (!step.upcoming[index].empty()) policy.expect(step.upcoming[index], now);
   return policy.access(step.ops[index], now);
 }

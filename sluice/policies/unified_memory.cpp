@@ -1,5 +1,6 @@
 #include "sluice/policies/unified_memory.hpp"
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/policies/policy.hpp"
 
 namespace sluice::policies {
@@ -9,7 +10,7 @@ UnifiedMemory::UnifiedMemory(const PolicyMemory& memory, const PolicyTuning& tun
       tuning_(tuning),
       prefetching_(prefetching),
       frames_(memory.fast_bytes / tuning.page_bytes),
-      pages_(static_cast<std::size_t>(pages_in(memory.address_bytes, tuning.page_bytes))),
+      pages_(as_index(pages_in(memory.address_bytes, tuning.page_bytes))),
       by_use_(pages_in(memory.address_bytes, tuning.page_bytes), 1) {}
 
 void UnifiedMemory::use(PageIndex page) {

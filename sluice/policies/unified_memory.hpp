@@ -20,6 +20,7 @@
 
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/policies/pages.hpp"
 
 namespace sluice::policies {
@@ -35,7 +36,7 @@ class UnifiedMemory final : public Policy {
   BackgroundWork advance(Seconds from, Seconds to) override;
   std::vector<std::pair<std::string, double>> figures() const override;
 
-  bool is_fast(PageIndex page) const { return pages_[static_cast<std::size_t>(page)].fast; }
+  bool is_fast(PageIndex page) const { return pages_[as_index(page)].fast; }
 
  private:
   struct Page {
@@ -45,7 +46,7 @@ class UnifiedMemory final : public Policy {
   };
   static constexpr std::size_t kByUse = 0;  // fast pages, the least recently used first
 
-  Page& page_at(PageIndex page) { return pages_[static_cast<std::size_t>(page)]; }
+  Page& page_at(PageIndex page) { return pages_[as_index(page)]; }
   void use(PageIndex page);
   bool bring(PageIndex page);  // true: a page had to go out for it
   void access_range(const Access& access, AccessCharge& charge);

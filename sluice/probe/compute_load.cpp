@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::probe {
 namespace {
 
@@ -31,12 +33,12 @@ ComputeLoad::ComputeLoad(int threads) : threads_(threads), data_(kFloats, 1.0F) 
 }
 
 void ComputeLoad::run_region() {
-  const std::size_t stride = kCoreShare * static_cast<std::size_t>(threads_);
+  const std::size_t stride = kCoreShare * as_index(threads_);
   if (at_ + stride > data_.size()) at_ = 0;
   float total = 0;
 #pragma omp parallel for num_threads(threads_) schedule(static) reduction(+ : total)
   for (int thread = 0; thread < threads_; ++thread) {
-    total += work_on(data_.data() + at_ + kCoreShare * static_cast<std::size_t>(thread));
+    total += work_on(data_.data() + at_ + kCoreShare * as_index(thread));
   }
   at_ += stride;
   kept_ = total;

@@ -40,7 +40,7 @@ class CopyStream {
   void put(void* to, const void* from, Bytes bytes, int times) const {
     check(cudaEventRecord(begin_, stream_), "recording a time");
     for (int i = 0; i < times; ++i) {
-      check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, stream_), "a copy");
+      check(cudaMemcpyAsync(to, from, as_index(bytes), cudaMemcpyDefault, stream_), "a copy");
     }
     check(cudaEventRecord(end_, stream_), "recording a time");
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/memory/processors.hpp"
 #include "sluice/probe/gpu_probe.hpp"
 #include "sluice/probe/probe_beside_compute.hpp"
@@ -30,7 +31,7 @@ BytesPerSecond left_beside(BytesPerSecond alone, BytesPerSecond shared, BytesPer
 Status measure_file_tier(memory::Machine& machine, const std::vector<memory::LinkId>& links, ProbeLength length) {
   const FileProbing& how = length == ProbeLength::kFull ? kFullFileProbing : kShortFileProbing;
   SLUICE_ASSIGN(const std::vector<FileLinkFigures> figures, measure_file_links(machine, links, how));
-  const auto link = [&](std::size_t i) -> memory::Link& { return machine.links[static_cast<std::size_t>(links[i])]; };
+  const auto link = [&](std::size_t i) -> memory::Link& { return machine.links[as_index(links[i])]; };
   for (std::size_t i = 0; i < links.size(); ++i) {
     link(i).request_bytes = figures[i].request_bytes;
     link(i).queue_depth = figures[i].queue_depth;
@@ -72,7 +73,7 @@ Status measure_numa_tiers(memory::Machine& machine) {
 // Lanes that copy do so with the processors and the memory that compute uses.
 Status measure_copies(memory::Machine& machine, const std::vector<memory::LinkId>& links, ProbeLength length) {
   constexpr int kRounds = 5, kShortRounds = 2;
-  const auto link = [&](std::size_t i) -> memory::Link& { return machine.links[static_cast<std::size_t>(links[i])]; };
+  const auto link = [&](std::size_t i) -> memory::Link& { return machine.links[as_index(links[i])]; };
   const auto is_inward = [&](std::size_t i) { return link(i).to == memory::kFastTier; };
   const memory::Tier& slow = machine.tier(is_inward(0) ? link(0).from : link(0).to);
   EmulatedCopies emulated;
@@ -121,7 +122,7 @@ Seconds usual_probe_seconds(const memory::Machine& machine) {
   Seconds seconds = kMemory;
   for (const memory::Tier& tier : machine.tiers)
     seconds += tier.kind->figures == memory::FiguresFrom::kTheTier ? kMemory : 0;
-  for (memory::LinkId id = 0; id < static_cast<memory::LinkId>(machine.links.size()); ++id) {
+  for (memory::LinkId id = 0; id < as_id<memory::LinkId>(machine.links.size()); ++id) {
     const auto back = machine.link_back(id);
     if ((back && *back < id) || memory::joins_slow_tiers(machine.link(id))) continue;
     seconds += touches(machine, machine.link(id), &memory::TierTraits::in_file) ? kOfFile : kOfCopies;
@@ -132,7 +133,7 @@ Seconds usual_probe_seconds(const memory::Machine& machine) {
 Status measure_links(memory::Machine& machine, ProbeLength length) {
   SLUICE_RETURN_IF_ERROR(measure_fast_memory(machine));
   SLUICE_RETURN_IF_ERROR(measure_numa_tiers(machine));
-  for (memory::LinkId id = 0; id < static_cast<memory::LinkId>(machine.links.size()); ++id) {
+  for (memory::LinkId id = 0; id < as_id<memory::LinkId>(machine.links.size()); ++id) {
     const auto back = machine.link_back(id);
     if (back && *back < id) continue;  // measured with the link back
     if (memory::joins_slow_tiers(machine.link(id))) continue;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <numeric>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/clock.hpp"
 #include "sluice/memory/transfer/deadline.hpp"
 #include "sluice/probe/compute_load.hpp"
@@ -88,9 +89,7 @@ class FileProbe {
   bool writes(std::size_t link) const { return machine_.tier(machine_.link(links_[link]).to).kind->in_file; }
 
   // Each link in its own part of the file, so that those that run at once do not overlap.
-  StreamRoom room_of(std::size_t link) const {
-    return storage_.room(static_cast<int>(link), static_cast<int>(links_.size()));
-  }
+  StreamRoom room_of(std::size_t link) const { return storage_.room(static_cast<int>(link), count_of(links_)); }
 
   Bytes fitting(Bytes transfer_bytes) const {
     const StreamRoom room = room_of(0);

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/time_of.hpp"
 #include "sluice/memory/transfer/tier_storage.hpp"
 
@@ -66,10 +67,10 @@ Result<MemoryBandwidths> measure_memory(const memory::Tier& tier, int threads) {
   SLUICE_ASSIGN(const memory::Arena arena, memory::map_tier_arena(tier, bytes));
   arena.prefault(threads);
   const Bytes share = align_down(bytes / threads, memory::kBlockAlignment);
-  std::vector<std::uint64_t> sums(static_cast<std::size_t>(threads));
+  std::vector<std::uint64_t> sums(as_index(threads));
   MemoryBandwidths measured;
   measured.read = best_bandwidth(share * threads, kMemoryRepetitions, [&] {
-    on_threads(threads, [&](int i) { sums[static_cast<std::size_t>(i)] = sum_words(arena.data() + share * i, share); });
+    on_threads(threads, [&](int i) { sums[as_index(i)] = sum_words(arena.data() + share * i, share); });
   });
   measured.write = best_bandwidth(share * threads, kMemoryRepetitions, [&] {
     const int value = static_cast<int>(sums[0] & 1);

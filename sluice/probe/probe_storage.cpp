@@ -4,6 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::probe {
 namespace {
 
@@ -18,7 +20,7 @@ Result<ProbeStorage> ProbeStorage::open(const memory::Machine& machine, const me
   for (const memory::TierId id : {link.from, link.to}) {
     const memory::Tier& tier = machine.tier(id);
     const bool file = tier.kind->in_file;
-    Bytes& size = sizes[static_cast<std::size_t>(id)];
+    Bytes& size = sizes[as_index(id)];
     size = file ? file_bytes : kMemoryBytes;
     if (tier.capacity > 0) size = align_down(std::min(size, tier.capacity), memory::kBlockAlignment);
     (file ? storage.in_file_ : storage.in_memory_) = size;
@@ -40,9 +42,9 @@ StreamRoom ProbeStorage::room(int part, int parts) const {
 
 // Blocks that were only preallocated read as zeros without the disk, and cost more to write the first time.
 Status ProbeStorage::write_file_once() const {
-  const std::vector<std::byte> content(static_cast<std::size_t>(kWritePiece), std::byte{0x5a});
+  const std::vector<std::byte> content(as_index(kWritePiece), std::byte{0x5a});
   for (Bytes at = 0; at < in_file_; at += kWritePiece) {
-    const auto bytes = static_cast<std::size_t>(std::min(kWritePiece, in_file_ - at));
+    const auto bytes = as_index(std::min(kWritePiece, in_file_ - at));
     SLUICE_RETURN_IF_ERROR(storages_.write(file_tier_, at, std::span(content).first(bytes)));
   }
   return {};

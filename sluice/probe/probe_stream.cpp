@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/threads/cpu_affinity.hpp"
 #include "sluice/base/threads/wake_promptly.hpp"
 
@@ -16,7 +17,7 @@ constexpr int kUnderWay = 2;
 Result<std::unique_ptr<ProbeStream>> ProbeStream::start(memory::Machine machine, memory::LinkId link,
                                                         const memory::TierStorages& storages, StreamRoom room,
                                                         StreamPattern pattern) {
-  memory::Link& path = machine.links[static_cast<std::size_t>(link)];
+  memory::Link& path = machine.links[as_index(link)];
   path.throttled = false;
   path.request_bytes = pattern.request_bytes;
   path.queue_depth = pattern.queue_depth;

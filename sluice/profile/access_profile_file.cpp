@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/atomic_file.hpp"
 #include "sluice/base/format_version.hpp"
 #include "sluice/base/json_file.hpp"
@@ -36,7 +37,7 @@ Result<TensorTouches> read_touches(const JsonReader& reader, const std::vector<g
     return reader.error("a count of a tensor that its op does not use");
   }
   if (entry[1] < 0 || entry[2] < 0) return reader.error("a count below 0");
-  return TensorTouches{static_cast<graph::TensorId>(entry[0]), entry[1], entry[2]};
+  return TensorTouches{as_id<graph::TensorId>(entry[0]), entry[1], entry[2]};
 }
 
 Status read_ops(const JsonReader& document, const graph::Graph& graph, AccessProfile& profile) {
@@ -46,7 +47,7 @@ Status read_ops(const JsonReader& document, const graph::Graph& graph, AccessPro
   }
   for (const JsonReader& op : ops) {
     const std::vector<graph::TensorId> operands =
-        graph::distinct_operands(graph.op(static_cast<graph::OpIndex>(profile.ops.size())));
+        graph::distinct_operands(graph.op(as_id<graph::OpIndex>(profile.ops.size())));
     auto& touches = profile.ops.emplace_back();
     SLUICE_ASSIGN(const std::vector<JsonReader> entries, op.elements());
     for (const JsonReader& entry : entries) {

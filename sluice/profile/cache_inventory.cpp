@@ -6,6 +6,7 @@
 #include <chrono>
 #include <fstream>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/parse.hpp"
 #include "sluice/profile/profile_cache.hpp"
 
@@ -18,7 +19,7 @@ int version_at_the_end(const std::filesystem::path& path, Bytes bytes) {
   constexpr std::string_view kKey = "\"version\": ";
   std::ifstream file(path, std::ios::binary);
   file.seekg(std::max<Bytes>(0, bytes - kTail));
-  std::string tail(static_cast<std::size_t>(std::min(bytes, kTail)), '\0');
+  std::string tail(as_index(std::min(bytes, kTail)), '\0');
   file.read(tail.data(), static_cast<std::streamsize>(tail.size()));
   const std::size_t key = tail.rfind(kKey);
   if (!file || key == std::string::npos) return 0;

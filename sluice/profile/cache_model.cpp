@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/access_pattern.hpp"
 
 namespace sluice::profile {
@@ -17,7 +18,7 @@ std::vector<CacheUse> uses_of(const graph::Graph& graph, const graph::Liveness& 
   for (const graph::TensorId id : graph::distinct_operands(op)) {
     const graph::AccessPattern pattern = graph::access_pattern(graph, op, id);
     const bool persistent = graph::is_persistent(graph.tensor(id).role);
-    const auto& all = liveness.uses[static_cast<std::size_t>(id)];
+    const auto& all = liveness.uses[as_index(id)];
     uses.push_back({.tensor = id,
                     .bytes = pattern.touched,
                     .reads = contains(op.inputs, id),
@@ -40,10 +41,10 @@ MemoryTraffic& MemoryTraffic::operator+=(const MemoryTraffic& other) {
 }
 
 CacheModel::CacheModel(Bytes capacity, graph::TensorId tensors)
-    : capacity_(static_cast<double>(capacity)), by_tensor_(static_cast<std::size_t>(tensors), entries_.end()) {}
+    : capacity_(static_cast<double>(capacity)), by_tensor_(as_index(tensors), entries_.end()) {}
 
 CacheModel::Entry& CacheModel::entry_of(graph::TensorId tensor) {
-  const auto index = static_cast<std::size_t>(tensor);
+  const auto index = as_index(tensor);
   if (index >= by_tensor_.size()) by_tensor_.resize(index + 1, entries_.end());
   auto& place = by_tensor_[index];
   if (place == entries_.end()) place = entries_.insert(entries_.begin(), Entry{.tensor = tensor});
@@ -107,7 +108,7 @@ std::size_t CacheModel::run(std::span<const CacheUse> uses) {
   for (const CacheUse& use : uses) keep(entry_of(use.tensor), entry_of(use.tensor).held * found);
   for (const CacheUse& each : uses) {
     use(each, static_cast<double>(each.bytes) * share);
-    auto& place = by_tensor_[static_cast<std::size_t>(each.tensor)];
+    auto& place = by_tensor_[as_index(each.tensor)];
     entries_.splice(entries_.begin(), entries_, place);
     if (!each.last) continue;
     place->dead = true;
@@ -126,7 +127,7 @@ void CacheModel::push_out() {
       ++entry;
       continue;
     }
-    if (!entry->dead) by_tensor_[static_cast<std::size_t>(entry->tensor)] = entries_.end();
+    if (!entry->dead) by_tensor_[as_index(entry->tensor)] = entries_.end();
     entry = entries_.erase(entry);
   }
 }
@@ -146,14 +147,14 @@ OpTraffic::OpTraffic(const graph::Graph& graph, Bytes cache_bytes) {
     first_.push_back(traffic_.size());
     const std::size_t operands = graph::distinct_operands(graph.op(op)).size();
     for (std::size_t i = 0; i < operands; ++i) {
-      traffic_.push_back(cache.traffic(records[static_cast<std::size_t>(op)] + i));
+      traffic_.push_back(cache.traffic(records[as_index(op)] + i));
     }
   }
   first_.push_back(traffic_.size());
 }
 
 std::span<const MemoryTraffic> OpTraffic::of(graph::OpIndex op) const {
-  const auto index = static_cast<std::size_t>(op);
+  const auto index = as_index(op);
   return std::span(traffic_).subspan(first_.at(index), first_.at(index + 1) - first_.at(index));
 }
 
@@ -171,7 +172,7 @@ MemoryTraffic OpTraffic::in_tier(const graph::Graph& graph, graph::OpIndex op,
                              ? input - instruction.inputs.begin()
                              : std::ssize(instruction.inputs) +
                                    (std::ranges::find(instruction.outputs, distinct[i]) - instruction.outputs.begin());
-    if (operand_tiers[static_cast<std::size_t>(operand)] == tier) sum += traffic[i];
+    if (operand_tiers[as_index(operand)] == tier) sum += traffic[i];
   }
   return sum;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::profile {
 namespace {
 
@@ -19,7 +21,7 @@ MemorySeconds seconds_in(const graph::Graph& graph, const memory::Machine& machi
 std::vector<memory::TierId> slow_tiers_among(const memory::Machine& machine, ProcessorId processor,
                                              std::span<const memory::TierId> operand_tiers) {
   std::vector<memory::TierId> tiers;
-  for (memory::TierId tier = memory::kFastTier + 1; tier < static_cast<memory::TierId>(machine.tiers.size()); ++tier) {
+  for (memory::TierId tier = memory::kFastTier + 1; tier < as_id<memory::TierId>(machine.tiers.size()); ++tier) {
     const bool used = std::ranges::find(operand_tiers, tier) != operand_tiers.end();
     if (used && !machine.owns(processor, tier)) tiers.push_back(tier);
   }
@@ -56,7 +58,7 @@ CostModel::CostModel(const graph::Graph& graph, const Profile& profile, const me
   placements_.resize(machine.tiers.size());
   for (const auto& times : profile.placements) {
     const auto tier = std::ranges::find(machine.tiers, times->tier, tier_key);
-    if (tier != machine.tiers.end()) placements_[static_cast<std::size_t>(tier - machine.tiers.begin())] = times;
+    if (tier != machine.tiers.end()) placements_[as_index(tier - machine.tiers.begin())] = times;
   }
 }
 
@@ -81,7 +83,7 @@ std::optional<Seconds> CostModel::measured_extra(memory::TierId tier, graph::OpI
 }
 
 const OpConfigurations* CostModel::configurations(graph::OpIndex op, memory::TierId tier) const {
-  const PlacementTimes* times = placements_[static_cast<std::size_t>(tier)].get();
+  const PlacementTimes* times = placements_[as_index(tier)].get();
   return times == nullptr ? nullptr : times->of(op);
 }
 
@@ -110,7 +112,7 @@ Seconds CostModel::transfer_seconds(memory::LinkId link, Bytes bytes) const {
 
 Bytes CostModel::moved_bytes(const Load& load) const {
   if (load.encoding == memory::Encoding::kNone || encodings_ == nullptr) return load.bytes;
-  const Bytes encoded = encodings_->encoded_bytes.at(static_cast<std::size_t>(load.tensor));
+  const Bytes encoded = encodings_->encoded_bytes.at(as_index(load.tensor));
   return encoded > 0 ? std::min(encoded, load.bytes) : load.bytes;
 }
 

@@ -15,6 +15,7 @@
 #include <span>
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/encoding.hpp"
 #include "sluice/profile/cache_model.hpp"
 #include "sluice/profile/memory_time.hpp"
@@ -46,7 +47,7 @@ class CostModel {
   CostModel with(const Profile& profile, const memory::Machine& machine) const;
 
   // Op time with every operand in the fast tier.
-  Seconds op_seconds(graph::OpIndex op) const { return op_seconds_[static_cast<std::size_t>(op)]; }
+  Seconds op_seconds(graph::OpIndex op) const { return op_seconds_[as_index(op)]; }
 
   // Of all ops, one after the other.
   Seconds compute_seconds() const { return std::accumulate(op_seconds_.begin(), op_seconds_.end(), Seconds{0}); }

@@ -1,7 +1,7 @@
 #include "sluice/profile/network_times.hpp"
 
 #include "sluice/base/as_index.hpp"
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 
 namespace sluice::profile {
 namespace {

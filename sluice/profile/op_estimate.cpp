@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/summary.hpp"
 
 namespace sluice::profile {
@@ -119,7 +120,7 @@ Profile known_profile(const graph::Graph& graph, const memory::Machine& machine,
     profile.in_step_ops += known.in_steps ? 1 : 0;
   }
   if (std::ranges::any_of(profile.cold_seconds, [](Seconds cold) { return cold <= 0; })) profile.cold_seconds.clear();
-  profile.distinct_ops = static_cast<int>(distinct.size());
+  profile.distinct_ops = count_of(distinct);
   profile.estimated_share = all > 0 ? estimated / all : 0;
   if (profile.estimated_ops == profile.distinct_ops) profile.provenance = memory::Provenance::kGiven;
   profile.placements = known_placements(graph, machine, cache);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/json_reader.hpp"
 
 namespace sluice::profile {
@@ -19,7 +20,7 @@ Timing summarize(std::vector<Seconds> samples) {
   return {.median = samples[samples.size() / 2],
           .min = samples.front(),
           .max = samples.back(),
-          .samples = static_cast<int>(samples.size())};
+          .samples = count_of(samples)};
 }
 
 void to_json(nlohmann::json& json, const Timing& timing) {

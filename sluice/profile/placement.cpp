@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/liveness.hpp"
 
 namespace sluice::profile {
@@ -43,8 +44,8 @@ std::optional<Seconds> sum_of_single(const OpConfigurations& configurations, Ope
 }  // namespace
 
 const OpConfigurations* PlacementTimes::of(graph::OpIndex op) const {
-  const std::int32_t at = index.at(static_cast<std::size_t>(op));
-  return at < 0 ? nullptr : &distinct.at(static_cast<std::size_t>(at));
+  const std::int32_t at = index.at(as_index(op));
+  return at < 0 ? nullptr : &distinct.at(as_index(at));
 }
 
 std::string tier_key(const memory::Tier& tier) {
@@ -75,7 +76,7 @@ std::vector<memory::TierId> operand_tiers(const graph::Op& op, OperandSet slow, 
   std::vector<memory::TierId> tiers;
   for (const auto* operands : {&op.inputs, &op.outputs}) {
     for (const graph::TensorId id : *operands) {
-      const auto place = static_cast<std::size_t>(std::ranges::find(distinct, id) - distinct.begin());
+      const auto place = as_index(std::ranges::find(distinct, id) - distinct.begin());
       tiers.push_back(place < kMostOperands && (slow & bit(place)) != 0 ? tier : memory::kFastTier);
     }
   }

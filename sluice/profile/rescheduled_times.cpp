@@ -43,7 +43,7 @@ void take_choices(const Profile& given, const graph::Rescheduled& step, Profile&
 }  // namespace
 
 Profile rescheduled_times(const Profile& profile, const graph::Rescheduled& step) {
-  const bool own_order = graph::is_own_order(step.op_of, static_cast<graph::OpIndex>(profile.op_seconds.size()));
+  const bool own_order = graph::is_own_order(step.op_of, as_id<graph::OpIndex>(profile.op_seconds.size()));
   if (own_order && step.choices.empty()) return profile;
   Profile result = profile;
   result.op_seconds = by_slot(profile.op_seconds, step.op_of);
@@ -56,7 +56,7 @@ Profile rescheduled_times(const Profile& profile, const graph::Rescheduled& step
     // The apply part has other operands than the op whose times these are.
     std::map<graph::OpIndex, graph::OpKind> first_kind;
     for (std::size_t slot = 0; slot < copy->index.size(); ++slot) {
-      const graph::OpKind kind = step.graph.op(static_cast<graph::OpIndex>(slot)).kind;
+      const graph::OpKind kind = step.graph.op(as_id<graph::OpIndex>(slot)).kind;
       const bool applies = first_kind.try_emplace(step.op_of[slot], kind).first->second != kind;
       // Nor has anybody timed another implementation or processor by placement.
       const bool chosen = !step.choices.empty() && step.choices[slot] != graph::OpChoice{};

@@ -5,6 +5,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/id_vector.hpp"
 #include "sluice/profile/op_estimate.hpp"
 
@@ -104,7 +105,7 @@ Profile scale_profile(const graph::Graph& from, const Profile& profile, const gr
   scaled.op_seconds = scaled_times(from, profile.op_seconds, to, likes, same);
   if (!profile.cold_seconds.empty()) scaled.cold_seconds = scaled_times(from, profile.cold_seconds, to, likes, same);
   for (const auto& placement : profile.placements) scaled.placements.push_back(same_placements(*placement, same));
-  scaled.distinct_ops = static_cast<int>(distinct.size());
+  scaled.distinct_ops = count_of(distinct);
   for (const std::string& signature : distinct) scaled.estimated_ops += likes.by_signature.contains(signature) ? 0 : 1;
   scaled.provenance = memory::Provenance::kGiven;
   return scaled;

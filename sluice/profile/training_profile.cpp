@@ -11,6 +11,7 @@
 #include <mutex>
 #include <optional>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/clock.hpp"
 #include "sluice/memory/observe/disturbances.hpp"
 #include "sluice/memory/observe/page_tracker.hpp"
@@ -84,8 +85,8 @@ Result<void*> allocate_tracked(Bytes bytes, std::string name) {
   if (bytes < 1) {
     return Error{ErrorCode::kBadInput, fmt::format("a buffer '{}' of {} bytes: ask for at least one", name, bytes)};
   }
-  void* const memory = ::mmap(nullptr, static_cast<std::size_t>(whole_pages(bytes)), PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const memory =
+      ::mmap(nullptr, as_index(whole_pages(bytes)), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
     return Error{ErrorCode::kOutOfSpace,
                  fmt::format("no memory for buffer '{}' of {}: {}", name, format_bytes(bytes), std::strerror(errno)),
@@ -97,7 +98,7 @@ Result<void*> allocate_tracked(Bytes bytes, std::string name) {
   Buffer buffer{.name = std::move(name), .bytes = bytes};
   if (now.tracker) {
     if (const Status tracking = begin_tracking(now, begin, buffer); !tracking.ok()) {
-      ::munmap(memory, static_cast<std::size_t>(whole_pages(bytes)));
+      ::munmap(memory, as_index(whole_pages(bytes)));
       return tracking.error();
     }
   }
@@ -115,7 +116,7 @@ Status release_tracked(void* buffer) {
                  "that was released before"};
   }
   finish_tracking(now, found->second);
-  ::munmap(buffer, static_cast<std::size_t>(whole_pages(found->second.bytes)));
+  ::munmap(buffer, as_index(whole_pages(found->second.bytes)));
   now.buffers.erase(found);
   return {};
 }

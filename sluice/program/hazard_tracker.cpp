@@ -203,7 +203,7 @@ void HazardTracker::settle(const Waits& waits, graph::OpIndex by, Known& known) 
   for (const graph::OpIndex op : waits.ops) {
     const std::vector<graph::OpIndex>& there = known_[as_index(processor_of(op))].settled_by;
     for (std::size_t i = 0; i < there.size(); ++i) {
-      if (there[i] <= op) stack.push_back(static_cast<TransferIndex>(i));
+      if (there[i] <= op) stack.push_back(as_id<TransferIndex>(i));
     }
   }
   while (!stack.empty()) {

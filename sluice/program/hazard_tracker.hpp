@@ -22,6 +22,7 @@
 #include <map>
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/interval.hpp"
 #include "sluice/program/program.hpp"
 
@@ -68,7 +69,7 @@ class HazardTracker {
   struct Known {
     std::vector<graph::OpIndex> settled_by;  // by TransferIndex: the first op there that came after it, or kNever
     LastOps ops;
-    bool settled(TransferIndex transfer) const { return settled_by[static_cast<std::size_t>(transfer)] != kNever; }
+    bool settled(TransferIndex transfer) const { return settled_by[as_index(transfer)] != kNever; }
   };
   static constexpr graph::OpIndex kNever = std::numeric_limits<graph::OpIndex>::max();
 

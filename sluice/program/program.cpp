@@ -94,7 +94,7 @@ class Lowering {
   void lower_migration(const plan::Migration& migration) {
     const plan::BlockPlace place = block_places_[as_index(migration.from)];
     if (place.member > 0) return;
-    const auto index = static_cast<TransferIndex>(program_.transfers.size());
+    const auto index = as_id<TransferIndex>(program_.transfers.size());
     TransferInstruction transfer;
     transfer.tensor = migration.tensor;
     transfer.from = location(plan_.residencies[as_index(migration.from)]);

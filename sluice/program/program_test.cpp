@@ -5,6 +5,7 @@
 
 #include <ctime>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/sanitized.hpp"
 #include "sluice/plan/verify/verifier.hpp"
 #include "sluice/testing/random/random_graph.hpp"
@@ -27,8 +28,7 @@ TEST(LowerPlan, GivesOpsTheirOperandsAndWaits) {
   ASSERT_EQ(program.compute.size(), 5u);
   EXPECT_THAT(program.compute[0].operands, ElementsAre(Location{0, 0}, Location{0, 4096}));
   EXPECT_THAT(program.compute[3].operands, ElementsAre(Location{0, 4096}, Location{0, 16384}, Location{0, 12288}));
-  for (const graph::OpIndex op : {0, 1, 2, 4})
-    EXPECT_THAT(program.compute[static_cast<std::size_t>(op)].waits, IsEmpty());
+  for (const graph::OpIndex op : {0, 1, 2, 4}) EXPECT_THAT(program.compute[as_index(op)].waits, IsEmpty());
   EXPECT_THAT(program.compute[3].waits, ElementsAre(1));  // x is back; that the eviction is done follows
 }
 
@@ -80,7 +80,7 @@ TEST(LowerPlan, RefusesWhatTheVerifierDoesNotPass) {
 // Whether `later` would wait for `wait` anyway, through another of its waits.
 bool follows(const Program& program, const std::vector<TransferIndex>& waits, TransferIndex wait) {
   for (const TransferIndex other : waits) {
-    const auto& further = program.transfers[static_cast<std::size_t>(other)].waits;
+    const auto& further = program.transfers[as_index(other)].waits;
     if (std::find(further.begin(), further.end(), wait) != further.end() || follows(program, further, wait))
       return true;
   }
@@ -96,13 +96,13 @@ TEST(LowerPlan, WaitsPointBackwardsAndNoneFollowsFromAnother) {
     for (std::size_t i = 0; i < program.transfers.size(); ++i) {
       const auto& waits = program.transfers[i].waits;
       for (const TransferIndex wait : waits) {
-        EXPECT_LT(wait, static_cast<TransferIndex>(i));
+        EXPECT_LT(wait, as_id<TransferIndex>(i));
         EXPECT_FALSE(follows(program, waits, wait));
       }
     }
     for (const ComputeInstruction& instruction : program.compute) {
       for (const TransferIndex wait : instruction.waits) {
-        EXPECT_LT(program.transfers[static_cast<std::size_t>(wait)].after_op, instruction.op);
+        EXPECT_LT(program.transfers[as_index(wait)].after_op, instruction.op);
         EXPECT_FALSE(follows(program, instruction.waits, wait));
       }
     }

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::report {
 namespace {
 
-bool is_used(const graph::Liveness& liveness, graph::TensorId id) {
-  return !liveness.uses[static_cast<std::size_t>(id)].empty();
-}
+bool is_used(const graph::Liveness& liveness, graph::TensorId id) { return !liveness.uses[as_index(id)].empty(); }
 
 // Of the tensors that `counts` accepts; 0 for the others.
 template <typename Counts>
@@ -20,14 +20,12 @@ std::vector<Bytes> bytes_of(const graph::Graph& graph, const Counts& counts) {
   return bytes;
 }
 
-int span_of(const graph::Liveness& liveness, graph::OpIndex op) {
-  return liveness.span_of_op[static_cast<std::size_t>(op)];
-}
+int span_of(const graph::Liveness& liveness, graph::OpIndex op) { return liveness.span_of_op[as_index(op)]; }
 
-int layers_of(const graph::Liveness& liveness) { return static_cast<int>(liveness.spans.size()); }
+int layers_of(const graph::Liveness& liveness) { return count_of(liveness.spans); }
 
 int lifetime(const graph::Liveness& liveness, graph::TensorId id) {
-  const Interval<graph::OpIndex> range = liveness.ranges[static_cast<std::size_t>(id)];
+  const Interval<graph::OpIndex> range = liveness.ranges[as_index(id)];
   return span_of(liveness, range.end - 1) - span_of(liveness, range.begin) + 1;
 }
 
@@ -41,7 +39,7 @@ auto& row_of(Rows& rows, int layers) {
 // What the profile counted of one op's use of a tensor.
 std::int64_t accesses_of_use(const profile::AccessProfile* profile, graph::OpIndex op, graph::TensorId tensor) {
   if (profile == nullptr) return 0;
-  const auto& operands = profile->ops.at(static_cast<std::size_t>(op));
+  const auto& operands = profile->ops.at(as_index(op));
   const auto touches = std::ranges::find(operands, tensor, &profile::TensorTouches::tensor);
   return touches == operands.end() ? 0 : touches->reads + touches->writes;
 }
@@ -78,7 +76,7 @@ Lifetimes measure_lifetimes(const graph::Graph& graph, const graph::Liveness& li
     if (!is_used(liveness, id)) continue;
     const Bytes bytes = graph.tensor(id).bytes;
     const bool persistent = graph::is_persistent(graph.tensor(id).role);
-    (liveness.short_lived[static_cast<std::size_t>(id)] ? lifetimes.short_lived : lifetimes.long_lived).add(bytes);
+    (liveness.short_lived[as_index(id)] ? lifetimes.short_lived : lifetimes.long_lived).add(bytes);
     if (persistent) lifetimes.persistent.add(bytes);
     row_of(lifetimes.rows, persistent ? layers + 1 : lifetime(liveness, id)).tensors.add(bytes);
   }
@@ -93,7 +91,7 @@ Distances measure_distances(const graph::Graph& graph, const graph::Liveness& li
   for (const LayerBucket& bucket : layer_buckets(layers)) distances.rows.push_back({bucket});
   distances.first_uses.bucket.name = "first use";
   for (graph::TensorId id = 0; id < graph.tensor_count(); ++id) {
-    const std::vector<graph::Use>& uses = liveness.uses[static_cast<std::size_t>(id)];
+    const std::vector<graph::Use>& uses = liveness.uses[as_index(id)];
     const bool persistent = graph::is_persistent(graph.tensor(id).role);
     for (std::size_t i = 0; i < uses.size(); ++i) {
       const bool follows = i > 0 || persistent;
@@ -112,7 +110,7 @@ LiveBytes measure_live_bytes(const graph::Graph& graph, const graph::Liveness& l
   const auto persistent = [&](graph::TensorId id) {
     return is_used(liveness, id) && is_persistent(graph.tensor(id).role);
   };
-  const auto is_short = [&](graph::TensorId id) { return bool{liveness.short_lived[static_cast<std::size_t>(id)]}; };
+  const auto is_short = [&](graph::TensorId id) { return bool{liveness.short_lived[as_index(id)]}; };
   const auto is_long = [&](graph::TensorId id) {
     return !graph::is_persistent(graph.tensor(id).role) && !is_short(id);
   };
@@ -120,7 +118,7 @@ LiveBytes measure_live_bytes(const graph::Graph& graph, const graph::Liveness& l
                  .long_lived = graph::live_bytes(liveness, bytes_of(graph, is_long)),
                  .short_lived = graph::live_bytes(liveness, bytes_of(graph, is_short))};
   for (graph::OpIndex op = 0; op < graph.op_count(); ++op) {
-    const auto at = static_cast<std::size_t>(op);
+    const auto at = as_index(op);
     const Bytes all = live.persistent[at] + live.long_lived[at] + live.short_lived[at];
     if (all > live.peak) live.peak_op = op;
     live.peak = std::max(live.peak, all);

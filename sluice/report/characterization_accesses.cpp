@@ -1,12 +1,13 @@
 // Observations 2 and 3: what access counts say of tensors, and of the pages they lie on.
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/report/characterization.hpp"
 
 namespace sluice::report {
 namespace {
 
-std::size_t index_of(Heat heat) { return static_cast<std::size_t>(heat); }
+std::size_t index_of(Heat heat) { return as_index(heat); }
 
 // Consecutive pages that hold the same tensors.
 struct PageRun {
@@ -42,7 +43,7 @@ std::vector<PageRun> runs_of_pages(const graph::Graph& graph, const layout::Page
 // A tensor's bytes on the pages of a run.
 Bytes bytes_within(const graph::Graph& graph, const layout::PageLayout& layout, graph::TensorId id,
                    Interval<std::int64_t> pages) {
-  const Bytes offset = layout.offsets[static_cast<std::size_t>(id)];
+  const Bytes offset = layout.offsets[as_index(id)];
   const Bytes begin = std::max(offset, pages.begin * profile::kPageBytes);
   return std::min(offset + graph.tensor(id).bytes, pages.end * profile::kPageBytes) - begin;
 }
@@ -76,8 +77,8 @@ FalseSharing measure_false_sharing(const graph::Graph& graph, const graph::Liven
                                    const layout::PageLayout& layout,
                                    const std::vector<profile::TensorAccesses>& accesses) {
   FalseSharing found;
-  const auto per_page = [&](graph::TensorId id) { return accesses[static_cast<std::size_t>(id)].per_page; };
-  const auto range = [&](graph::TensorId id) { return liveness.ranges[static_cast<std::size_t>(id)]; };
+  const auto per_page = [&](graph::TensorId id) { return accesses[as_index(id)].per_page; };
+  const auto range = [&](graph::TensorId id) { return liveness.ranges[as_index(id)]; };
   for (const PageRun& run : runs_of_pages(graph, layout)) {
     double all = 0;
     for (const graph::TensorId id : run.tensors) all += per_page(id);

@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/testing/drawn_step.hpp"
 #include "sluice/testing/random/random_graph.hpp"
 #include "sluice/testing/random/seeded_random.hpp"
@@ -106,7 +107,7 @@ TEST(CharacterizationTest, TensorsAreHotOrColdByTheirAveragePage) {
   const Step step;
   const HotAndCold found =
       measure_heat(step.graph, step.liveness, profile::accesses_by_tensor(step.graph, step.accesses));
-  const auto row = [&](Heat heat) { return found.rows[static_cast<std::size_t>(heat)]; };
+  const auto row = [&](Heat heat) { return found.rows[as_index(heat)]; };
   EXPECT_EQ(row(Heat::kCold).tensors, (TensorGroup{4, 49668}));
   EXPECT_EQ(row(Heat::kWarm).tensors, (TensorGroup{2, 28672}));
   EXPECT_EQ(row(Heat::kHot).tensors, (TensorGroup{1, 4095}));
@@ -155,15 +156,15 @@ FalseSharing by_single_pages(const graph::Graph& graph, const layout::PageLayout
     for (graph::TensorId id = 0; id < graph.tensor_count(); ++id) {
       if (!pages_of(layout, graph, id, profile::kPageBytes).contains(page)) continue;
       here.push_back(id);
-      all += accesses[static_cast<std::size_t>(id)].per_page;
+      all += accesses[as_index(id)].per_page;
     }
-    const auto heat = static_cast<std::size_t>(heat_of(all));
+    const auto heat = as_index(heat_of(all));
     if (!here.empty()) found.page_bytes[heat] += profile::kPageBytes;
     for (const graph::TensorId id : here) {
-      const Bytes offset = layout.offsets[static_cast<std::size_t>(id)];
+      const Bytes offset = layout.offsets[as_index(id)];
       const Bytes begin = std::max(offset, page * profile::kPageBytes);
       const Bytes end = std::min(offset + graph.tensor(id).bytes, (page + 1) * profile::kPageBytes);
-      const auto own = static_cast<std::size_t>(heat_of(accesses[static_cast<std::size_t>(id)].per_page));
+      const auto own = as_index(heat_of(accesses[as_index(id)].per_page));
       found.bytes_of[own][heat] += end - begin;
       found.tensor_bytes[own] += end - begin;
       if (own != heat) found.misclassed += end - begin;

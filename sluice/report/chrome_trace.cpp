@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/plan/plan_graph.hpp"
 #include "sluice/plan/rooms.hpp"
 #include "sluice/report/run_record.hpp"
@@ -49,7 +50,7 @@ class TraceWriter {
     for (std::size_t i = 0; i < machine.links.size(); ++i) {
       const memory::Link& link = machine.links[i];
       const bool imposed = link.throttled || machine.tier(link.from).emulated() || machine.tier(link.to).emulated();
-      events_.push_back(lane_name(link_lane(static_cast<memory::LinkId>(i)),
+      events_.push_back(lane_name(link_lane(as_id<memory::LinkId>(i)),
                                   fmt::format("{} -> {}{}", machine.tier(link.from).name, machine.tier(link.to).name,
                                               imposed ? " (emulated)" : "")));
     }
@@ -76,17 +77,17 @@ class TraceWriter {
 
   // Behind those of the links.
   int processor_lane(ProcessorId id) const {
-    return id == kMainProcessor ? kComputeLane : link_lane(static_cast<memory::LinkId>(machine_.links.size()) + id - 1);
+    return id == kMainProcessor ? kComputeLane : link_lane(as_id<memory::LinkId>(machine_.links.size()) + id - 1);
   }
 
   std::string processor_name(ProcessorId id) const {
-    const memory::Processor& each = machine_.processors[static_cast<std::size_t>(id)];
+    const memory::Processor& each = machine_.processors[as_index(id)];
     return fmt::format("compute on {}{}", each.name, each.emulated ? " (emulated)" : "");
   }
 
   void add_ops(const TracedStep& traced, Seconds start) {
     for (graph::OpIndex index = 0; index < graph_.op_count(); ++index) {
-      const auto at = static_cast<std::size_t>(index);
+      const auto at = as_index(index);
       const graph::Op& op = graph_.op(index);
       const program::Span& span = traced.trace.ops[at];
       if (traced.trace.stalls[at] > 0) {
@@ -98,7 +99,7 @@ class TraceWriter {
                                    {{"op", index},
                                     {"kind", to_string(op.kind)},
                                     {"phase", to_string(op.phase)},
-                                    {"layer", graph_.layers.at(static_cast<std::size_t>(op.layer))},
+                                    {"layer", graph_.layers.at(as_index(op.layer))},
                                     {"step", traced.step}}));
     }
   }
@@ -130,7 +131,7 @@ class TraceWriter {
     std::vector<Bytes> held(machine_.tiers.size());
     for (const auto& [where, change] : changes) {
       const auto [tier, op] = where;
-      Bytes& bytes = held[static_cast<std::size_t>(tier)];
+      Bytes& bytes = held[as_index(tier)];
       bytes += change;
       if (op >= graph_.op_count()) continue;  // the next step begins with the same residencies
       events_.push_back({{"ph", "C"},
@@ -143,7 +144,7 @@ class TraceWriter {
 
   // When room for an interval that begins or ends at `op` changes hands: when the op before it is done.
   static Seconds boundary(const program::StepTimes& trace, graph::OpIndex op) {
-    return op <= 0 ? 0 : trace.ops[static_cast<std::size_t>(op) - 1].end;
+    return op <= 0 ? 0 : trace.ops[as_index(op) - 1].end;
   }
 
   const plan::Plan& plan_;

@@ -152,7 +152,7 @@ class PlanStory {
     for (const plan::Migration& migration : plan_.migrations) {
       if (migration.tensor == id) add_migration(life, migration);
     }
-    for (plan::ResidencyIndex index = 0; index < static_cast<plan::ResidencyIndex>(plan_.residencies.size()); ++index) {
+    for (plan::ResidencyIndex index = 0; index < as_id<plan::ResidencyIndex>(plan_.residencies.size()); ++index) {
       if (plan_.residencies[index].tensor == id) add_silent_leave(life, index);
     }
     if (persistent) life.events.push_back({graph().op_count(), "ends", "it is where it began"});
@@ -187,7 +187,7 @@ class PlanStory {
       operands.insert(operands.end(), op.outputs.begin(), op.outputs.end());
       return operands;
     }();
-    const auto at = static_cast<std::size_t>(std::ranges::find(all, id) - all.begin());
+    const auto at = as_index(std::ranges::find(all, id) - all.begin());
     const bool copy = id >= given_.tensor_count();
     const std::string_view kind = use.reads && use.writes ? "updates"
                                   : use.reads             ? "reads"

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/reschedule.hpp"
 #include "sluice/testing/random/random_graph.hpp"
 #include "sluice/testing/random/random_plan.hpp"
@@ -93,7 +94,7 @@ TEST(Explanation, TellsEveryRepetitionInOrder) {
       ASSERT_TRUE(found.ok());
       std::size_t told = 0;
       for (const LifeEvent& event : found->back().events) told += event.kind == "makes again" ? 1 : 0;
-      const auto copies = static_cast<std::size_t>(std::ranges::count(step.tensor_of, id)) - 1;
+      const auto copies = as_index(std::ranges::count(step.tensor_of, id)) - 1;
       ASSERT_EQ(told, copies) << graph.tensor(id).name;
       again += told;
       ASSERT_TRUE(std::ranges::is_sorted(found->back().events, {}, &LifeEvent::slot));

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/format_version.hpp"
 #include "sluice/report/run_record.hpp"
 
@@ -37,7 +38,7 @@ Status write_to_output(std::string_view text) {
     const ssize_t written = ::write(document_output(), text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) return cannot_write();
-    text.remove_prefix(static_cast<std::size_t>(written));
+    text.remove_prefix(as_index(written));
   }
   return {};
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/spread.hpp"
 #include "sluice/report/text_table.hpp"
 
@@ -30,7 +31,7 @@ std::string differences(const experiment::TrialRecord& record, const experiment:
 }
 
 std::size_t number_of(const experiment::TrialRecord& record, const experiment::TriedPlan& tried) {
-  return static_cast<std::size_t>(&tried - record.plans.data()) + 1;
+  return as_index(&tried - record.plans.data()) + 1;
 }
 
 std::string plans_table(const experiment::TrialRecord& record) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/spread.hpp"
 
 namespace sluice::sim {
@@ -16,7 +17,7 @@ Seconds together(std::span<const program::Span> spans) {
 Seconds busy_seconds(const std::vector<program::TransferIndex>& lane, const program::StepTimes& times) {
   Seconds seconds = 0;
   for (const program::TransferIndex index : lane) {
-    const program::Span& span = times.transfers[static_cast<std::size_t>(index)];
+    const program::Span& span = times.transfers[as_index(index)];
     seconds += span.end - span.begin;
   }
   return seconds;
@@ -31,7 +32,7 @@ Seconds median_of(std::span<const program::StepTimes> steps, const Figure& figur
 
 void scale(IdVector<graph::OpIndex, Seconds>& times, const IdVector<graph::OpIndex, double>& factors) {
   for (std::size_t op = 0; op < times.size(); ++op)
-    times[static_cast<graph::OpIndex>(op)] *= factors[static_cast<graph::OpIndex>(op)];
+    times[as_id<graph::OpIndex>(op)] *= factors[as_id<graph::OpIndex>(op)];
 }
 
 }  // namespace

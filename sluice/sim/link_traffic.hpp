@@ -38,8 +38,8 @@ class LinkTraffic {
   // Of links 0 to `links` - 1, all idle.
   LinkTraffic(const profile::CostModel& costs, std::size_t links) : costs_(&costs), links_(links) {
     for (std::size_t link = 0; link < links; ++link) {
-      links_[link].shares_with = costs.shares_with(static_cast<memory::LinkId>(link));
-      links_[link].shared_speed = costs.shared_speed(static_cast<memory::LinkId>(link));
+      links_[link].shares_with = costs.shares_with(as_id<memory::LinkId>(link));
+      links_[link].shared_speed = costs.shared_speed(as_id<memory::LinkId>(link));
     }
   }
 
@@ -71,7 +71,7 @@ class LinkTraffic {
   std::optional<memory::LinkId> first_to_end() const {
     const auto first = std::ranges::min_element(links_, {}, [](const State& state) { return state.transfer.end; });
     if (first == links_.end() || !first->busy) return std::nullopt;
-    return static_cast<memory::LinkId>(first - links_.begin());
+    return as_id<memory::LinkId>(first - links_.begin());
   }
 
   // kNever where none is busy.

@@ -26,7 +26,7 @@ std::vector<std::vector<Fill>> find_fills(const graph::Graph& graph, const progr
   for (std::size_t i = 0; i < program.transfers.size(); ++i) {
     const program::TransferInstruction& transfer = program.transfers[i];
     if (transfer.to.tier != memory::kFastTier) continue;
-    const auto index = static_cast<program::TransferIndex>(i);
+    const auto index = as_id<program::TransferIndex>(i);
     fills[as_index(transfer.tensor)].push_back({transfer.to.offset, index});
     for (const program::TransferPart& part : transfer.others) {
       fills[as_index(part.tensor)].push_back({transfer.to.offset + part.offset, index});

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/sim/simulator.hpp"
 #include "sluice/testing/random/random_graph.hpp"
 #include "sluice/testing/random/random_plan.hpp"
@@ -102,10 +103,10 @@ struct RandomStep {
     const Seconds before = op == 0 ? 0 : op_ends[op - 1];
     const std::vector<graph::TensorId>& inputs = graph.ops()[op].inputs;
     return std::ranges::any_of(program.compute[op].waits, [&](program::TransferIndex wait) {
-      const program::TransferInstruction& transfer = program.transfers[static_cast<std::size_t>(wait)];
+      const program::TransferInstruction& transfer = program.transfers[as_index(wait)];
       const auto input = std::ranges::find(inputs, transfer.tensor);
-      return input != inputs.end() && transfer_ends[static_cast<std::size_t>(wait)] > before &&
-             program.compute[op].operands[static_cast<std::size_t>(input - inputs.begin())] == transfer.to &&
+      return input != inputs.end() && transfer_ends[as_index(wait)] > before &&
+             program.compute[op].operands[as_index(input - inputs.begin())] == transfer.to &&
              transfer.to.tier == memory::kFastTier;
     });
   }

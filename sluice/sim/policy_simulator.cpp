@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/policies/charge.hpp"
 #include "sluice/policies/policy_settings.hpp"
 #include "sluice/policies/step_accesses.hpp"
@@ -26,7 +27,7 @@ class PolicySimulation {
     const Seconds begin = now_;
     PolicyStep step;
     ops.clear();
-    for (graph::OpIndex op = 0; op < static_cast<graph::OpIndex>(accesses_.ops.size()); ++op) {
+    for (graph::OpIndex op = 0; op < as_id<graph::OpIndex>(accesses_.ops.size()); ++op) {
       ops.push_back(run_op(op, begin));
       step.stall_seconds += ops.back().stall;
       step.charge += ops.back().charge;
@@ -96,8 +97,8 @@ program::StepTimes last_step(const PolicyTimeline& timeline, const memory::Machi
   last.step_seconds = step.step_seconds;
   last.stall_seconds = step.stall_seconds;
   last.link_bytes.assign(machine.links.size(), 0);
-  last.link_bytes[static_cast<std::size_t>(timeline.tiers.inward)] = step.bytes_in();
-  last.link_bytes[static_cast<std::size_t>(timeline.tiers.outward)] = step.bytes_out();
+  last.link_bytes[as_index(timeline.tiers.inward)] = step.bytes_in();
+  last.link_bytes[as_index(timeline.tiers.outward)] = step.bytes_out();
   last.raw_link_bytes = last.link_bytes;
   return last;
 }

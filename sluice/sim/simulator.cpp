@@ -71,7 +71,7 @@ class Simulation {
       if (!compute_[processor].busy) start_op(processor);
     }
     for (std::size_t link = 0; link < lanes_.size(); ++link) {
-      if (!traffic_.is_busy(static_cast<memory::LinkId>(link))) start_transfer(link);
+      if (!traffic_.is_busy(as_id<memory::LinkId>(link))) start_transfer(link);
     }
     traffic_.share(now_);
     // Processors do not slow each other.
@@ -126,7 +126,7 @@ class Simulation {
       if (compute_[processor].busy && compute_[processor].op.end <= now_) finish_op(processor);
     }
     for (std::size_t link = 0; link < lanes_.size(); ++link) {
-      const auto id = static_cast<memory::LinkId>(link);
+      const auto id = as_id<memory::LinkId>(link);
       if (!traffic_.is_busy(id) || traffic_.end(id) > now_) continue;
       traffic_.finish(id);
       const program::TransferIndex index = program_.lanes[link][lanes_[link].started - 1];

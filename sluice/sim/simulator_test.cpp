@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/testing/lane_order.hpp"
 #include "sluice/testing/random/random_graph.hpp"
 #include "sluice/testing/random/random_plan.hpp"
@@ -228,10 +229,10 @@ TEST(Simulator, ChargesDirectSlowAccess) {
 }
 
 void expect_dependencies_kept(const program::Program& program, const program::StepTimes& timeline) {
-  const auto end_of = [&](program::TransferIndex i) { return timeline.transfers[static_cast<std::size_t>(i)].end; };
+  const auto end_of = [&](program::TransferIndex i) { return timeline.transfers[as_index(i)].end; };
   Seconds last = 0, stalls = 0, previous_end = 0;
   for (const program::ComputeInstruction& instruction : program.compute) {
-    const program::Span& span = timeline.ops[static_cast<std::size_t>(instruction.op)];
+    const program::Span& span = timeline.ops[as_index(instruction.op)];
     for (const program::TransferIndex wait : instruction.waits) ASSERT_GE(span.begin, end_of(wait));
     ASSERT_GE(span.begin, previous_end);
     stalls += span.begin - previous_end;
@@ -242,7 +243,7 @@ void expect_dependencies_kept(const program::Program& program, const program::St
     const Seconds begin = timeline.transfers[i].begin;
     for (const program::TransferIndex wait : transfer.waits) ASSERT_GE(begin, end_of(wait));
     if (transfer.after_op >= 0) {
-      ASSERT_GE(begin, timeline.ops[static_cast<std::size_t>(transfer.after_op)].end);
+      ASSERT_GE(begin, timeline.ops[as_index(transfer.after_op)].end);
     }
     last = std::max(last, timeline.transfers[i].end);
   }
@@ -258,8 +259,8 @@ void expect_every_byte_moved(const program::Program& program, const profile::Cos
     const program::Span& span = timeline.transfers[i];
     Seconds beside = 0;
     if (const auto back = costs.shares_with(transfer.link)) {
-      for (const program::TransferIndex other : program.lanes[static_cast<std::size_t>(*back)]) {
-        const program::Span& across = timeline.transfers[static_cast<std::size_t>(other)];
+      for (const program::TransferIndex other : program.lanes[as_index(*back)]) {
+        const program::Span& across = timeline.transfers[as_index(other)];
         beside += std::max(0.0, std::min(across.end, span.end) - std::max(across.begin, span.begin));
       }
     }

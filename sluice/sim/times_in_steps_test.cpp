@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/sim/simulator.hpp"
 #include "sluice/testing/tiny_step.hpp"
 
@@ -34,7 +35,7 @@ TEST_F(TimesInStepsTest, AreThoseOfTheOpsWithoutTheirWaits) {
   for (Seconds& seconds : believed.op_seconds) seconds *= 10;
   const std::vector<Seconds> seconds = found(believed);
   for (std::size_t op = 0; op < seconds.size(); ++op) {
-    EXPECT_NEAR(seconds[op], profile_.op_seconds[static_cast<graph::OpIndex>(op)], 1e-12);
+    EXPECT_NEAR(seconds[op], profile_.op_seconds[as_id<graph::OpIndex>(op)], 1e-12);
   }
 }
 
@@ -44,7 +45,7 @@ TEST_F(TimesInStepsTest, WhatTransfersTakeFromOpsIsTakenOff) {
   ASSERT_GT(ran.ops[1].end - ran.ops[1].begin, 1.3 * profile_.op_seconds[1]) << "a transfer runs beside it";
   const std::vector<Seconds> seconds = found(profile_);
   for (std::size_t op = 0; op < seconds.size(); ++op) {
-    EXPECT_NEAR(seconds[op], profile_.op_seconds[static_cast<graph::OpIndex>(op)], 1e-12);
+    EXPECT_NEAR(seconds[op], profile_.op_seconds[as_id<graph::OpIndex>(op)], 1e-12);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/check.hpp"
 
 namespace sluice::testing {
@@ -38,7 +39,7 @@ class Design {
       missing_.insert(begun);
       return;
     }
-    if (factor + static_cast<std::size_t>(left) > levels_.size()) return;
+    if (factor + as_index(left) > levels_.size()) return;
     add_combinations(begun, factor + 1, left);
     for (int level = 0; level < levels_[factor]; ++level) {
       begun[factor] = level;
@@ -96,7 +97,7 @@ class Design {
 }  // namespace
 
 std::vector<std::vector<int>> covering_design(const std::vector<int>& levels, int strength) {
-  SLUICE_CHECK(strength >= 1 && static_cast<std::size_t>(strength) <= levels.size(), "of that many factors");
+  SLUICE_CHECK(strength >= 1 && as_index(strength) <= levels.size(), "of that many factors");
   SLUICE_CHECK(std::ranges::all_of(levels, [](int count) { return count >= 1; }), "each factor has a level");
   Design design(levels, strength);
   std::vector<std::vector<int>> rows;

@@ -5,6 +5,8 @@
 #include <set>
 #include <tuple>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::testing {
 namespace {
 
@@ -15,7 +17,7 @@ TEST(CoveringDesignTest, HasEveryPairInFewRows) {
     for (std::size_t b = a + 1; b < levels.size(); ++b) {
       std::set<std::pair<int, int>> pairs;
       for (const auto& row : rows) pairs.emplace(row[a], row[b]);
-      EXPECT_EQ(pairs.size(), static_cast<std::size_t>(levels[a] * levels[b])) << a << " and " << b;
+      EXPECT_EQ(pairs.size(), as_index(levels[a] * levels[b])) << a << " and " << b;
     }
   }
   EXPECT_GE(rows.size(), 35U) << "7 x 5 levels";

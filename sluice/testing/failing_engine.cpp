@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/memory/transfer/uring_engine.hpp"
 
 namespace sluice::testing {
@@ -34,7 +35,7 @@ class FailingEngine : public memory::TransferEngine {
   }
 
   void wake() override { inner_->wake(); }
-  int in_flight() const override { return inner_->in_flight() + static_cast<int>(failed_.size()); }
+  int in_flight() const override { return inner_->in_flight() + count_of(failed_); }
 
  private:
   std::unique_ptr<memory::TransferEngine> inner_;

@@ -6,8 +6,9 @@
 #include <chrono>
 #include <cstring>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/random.hpp"
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 
 namespace sluice::testing {
 namespace {
@@ -49,7 +50,7 @@ void spin(Seconds seconds) {
 }  // namespace
 
 std::span<std::byte> MixingGraph::bytes_of(graph::TensorId tensor, void* stored) const {
-  return {static_cast<std::byte*>(stored), static_cast<std::size_t>(graph_.tensor(tensor).bytes)};
+  return {static_cast<std::byte*>(stored), as_index(graph_.tensor(tensor).bytes)};
 }
 
 void MixingGraph::fill(std::uint64_t seed, graph::TensorId tensor, void* stored) const {

@@ -22,7 +22,7 @@ std::optional<plan::ResidencyIndex> residency_at(const plan::Plan& plan, graph::
                                                  graph::OpIndex op) {
   for (std::size_t i = 0; i < plan.residencies.size(); ++i) {
     const plan::Residency& r = plan.residencies[i];
-    if (r.tensor == tensor && r.tier == tier && r.ops.contains(op)) return static_cast<plan::ResidencyIndex>(i);
+    if (r.tensor == tensor && r.tier == tier && r.ops.contains(op)) return as_id<plan::ResidencyIndex>(i);
   }
   return std::nullopt;
 }
@@ -118,7 +118,7 @@ bool delete_only_fill(PlanCase& c) {
 
 bool expect_in_wrong_tier(PlanCase& c) {
   const OperandUse use = c.random.pick(operand_uses(c));
-  const memory::TierId wrong = (use.tier + 1) % static_cast<memory::TierId>(c.machine.tiers.size());
+  const memory::TierId wrong = (use.tier + 1) % as_id<memory::TierId>(c.machine.tiers.size());
   if (residency_at(c.plan, use.tensor, wrong, use.op)) return false;
   set_tensor_tier(c, use.op, use.tensor, wrong);
   return true;
@@ -127,7 +127,7 @@ bool expect_in_wrong_tier(PlanCase& c) {
 bool expect_in_file(PlanCase& c) {
   if (c.machine.tiers.back().addressable) return false;
   const OperandUse use = c.random.pick(operand_uses(c));
-  set_tensor_tier(c, use.op, use.tensor, static_cast<memory::TierId>(c.machine.tiers.size()) - 1);
+  set_tensor_tier(c, use.op, use.tensor, as_id<memory::TierId>(c.machine.tiers.size()) - 1);
   return true;
 }
 
@@ -146,7 +146,7 @@ bool choose_no_processor(PlanCase& c) {
 bool run_where_operands_are_out_of_reach(PlanCase& c) {
   const OperandUse use = c.random.pick(operand_uses(c));
   c.machine.processors = {{.name = "device"}, {.name = "host"}};
-  for (memory::TierId tier = 0; tier < static_cast<memory::TierId>(c.machine.tiers.size()); ++tier) {
+  for (memory::TierId tier = 0; tier < as_id<memory::TierId>(c.machine.tiers.size()); ++tier) {
     if (tier != use.tier) c.machine.processors[1].tiers.push_back(tier);
   }
   if (c.machine.processors[1].tiers.empty()) return false;
@@ -275,7 +275,7 @@ bool need_later_than_read(PlanCase& c) {
 
 bool read_stale_copy(PlanCase& c) {
   for (const OperandUse& use : operand_uses(c)) {
-    for (memory::TierId tier = 0; tier < static_cast<memory::TierId>(c.machine.tiers.size()); ++tier) {
+    for (memory::TierId tier = 0; tier < as_id<memory::TierId>(c.machine.tiers.size()); ++tier) {
       const auto other = residency_at(c.plan, use.tensor, tier, use.op);
       if (tier == use.tier || use.writes || !other) continue;
       graph::OpIndex filled = -2;
@@ -302,7 +302,7 @@ std::vector<plan::ResidencyIndex> closing_residencies(const PlanCase& c) {
     const plan::Residency& r = c.plan.residencies[i];
     if (r.ops.end != c.graph.op_count() || starts[as_index(r.tensor)].empty()) continue;
     const plan::Residency& start = c.plan.residencies[as_index(starts[as_index(r.tensor)].front())];
-    if (start.tier == r.tier && !(start == r)) closing.push_back(static_cast<plan::ResidencyIndex>(i));
+    if (start.tier == r.tier && !(start == r)) closing.push_back(as_id<plan::ResidencyIndex>(i));
   }
   return closing;
 }
@@ -326,7 +326,7 @@ bool end_elsewhere(PlanCase& c) {
 
 bool begin_twice(PlanCase& c) {
   for (graph::TensorId tensor = 0; tensor < c.graph.tensor_count(); ++tensor) {
-    for (memory::TierId tier = 0; tier < static_cast<memory::TierId>(c.machine.tiers.size()); ++tier) {
+    for (memory::TierId tier = 0; tier < as_id<memory::TierId>(c.machine.tiers.size()); ++tier) {
       if (!graph::is_persistent(c.graph.tensor(tensor).role) || residency_at(c.plan, tensor, tier, 0)) continue;
       c.plan.residencies.push_back({tensor, tier, 0, {0, 1}});
       return true;
@@ -350,7 +350,7 @@ std::vector<plan::ResidencyIndex> slow_residencies(const PlanCase& c, bool encod
   for (std::size_t i = 0; i < c.plan.residencies.size(); ++i) {
     const plan::Residency& r = c.plan.residencies[i];
     if (r.tier != memory::kFastTier && (r.encoding != memory::Encoding::kNone) == encoded) {
-      found.push_back(static_cast<plan::ResidencyIndex>(i));
+      found.push_back(as_id<plan::ResidencyIndex>(i));
     }
   }
   return found;
@@ -372,7 +372,7 @@ bool encode_as_another_kind(PlanCase& c) {
 bool encode_in_fast_tier(PlanCase& c) {
   const auto at = c.random.between<std::size_t>(0, c.plan.residencies.size() - 1);
   if (c.plan.residencies[at].tier != memory::kFastTier) return false;
-  encode(c, static_cast<plan::ResidencyIndex>(at));
+  encode(c, as_id<plan::ResidencyIndex>(at));
   return true;
 }
 

@@ -164,7 +164,7 @@ class AdversarialRun {
     }
     for (std::size_t i = 0; i < transfers_.size(); ++i) {
       if (transfers_[i].progress != Progress::kRunning) continue;
-      events.push_back({.transfer = static_cast<program::TransferIndex>(i), .held = transfers_[i].hold_finish});
+      events.push_back({.transfer = as_id<program::TransferIndex>(i), .held = transfers_[i].hold_finish});
     }
     return events;
   }

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/kernels/ranks.hpp"
 
 namespace sluice::testing {
@@ -28,7 +29,7 @@ class ThreadRanks {
  private:
   // What every rank shows the others between two arrivals.
   struct Meeting {
-    explicit Meeting(int count) : shown(static_cast<std::size_t>(count)), all(count) {}
+    explicit Meeting(int count) : shown(as_index(count)), all(count) {}
     std::vector<std::span<const std::byte>> shown;
     std::barrier<> all;
   };
@@ -42,7 +43,7 @@ class ThreadRanks {
 
     Status exchange(kernels::Channel channel, std::span<const std::byte> parts, Bytes part_bytes,
                     std::span<std::byte> received) override {
-      const auto total = static_cast<Bytes>(parts.size());
+      const auto total = std::ssize(parts);
       const Bytes own = kernels::bytes_of_part(total, part_bytes, rank_);
       sent_ += total - own;
       return meet(channel, parts, [&](std::size_t from, std::span<const std::byte> its) {
@@ -52,9 +53,9 @@ class ThreadRanks {
 
     Status gather(kernels::Channel channel, std::span<const std::byte> part, Bytes part_bytes,
                   std::span<std::byte> all) override {
-      sent_ += static_cast<Bytes>(part.size()) * (count() - 1);
+      sent_ += std::ssize(part) * (count() - 1);
       return meet(channel, part, [&](std::size_t from, std::span<const std::byte> its) {
-        if (!its.empty()) copy(its, 0, static_cast<Bytes>(its.size()), all, part_bytes * static_cast<Bytes>(from));
+        if (!its.empty()) copy(its, 0, std::ssize(its), all, part_bytes * static_cast<Bytes>(from));
       });
     }
 
@@ -66,14 +67,13 @@ class ThreadRanks {
 
    private:
     static void copy(std::span<const std::byte> from, Bytes begin, Bytes count, std::span<std::byte> to, Bytes at) {
-      std::ranges::copy(from.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(count)),
-                        to.begin() + at);
+      std::ranges::copy(from.subspan(as_index(begin), as_index(count)), to.begin() + at);
     }
 
     template <typename Take>
     Status meet(kernels::Channel channel, std::span<const std::byte> own, const Take& take) {
-      Meeting& meeting = *group_.channels_[static_cast<std::size_t>(channel)];
-      meeting.shown[static_cast<std::size_t>(rank_)] = own;
+      Meeting& meeting = *group_.channels_[as_index(channel)];
+      meeting.shown[as_index(rank_)] = own;
       meeting.all.arrive_and_wait();
       for (std::size_t from = 0; from < meeting.shown.size(); ++from) take(from, meeting.shown[from]);
       meeting.all.arrive_and_wait();

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/atomic_file.hpp"
 #include "sluice/base/format_version.hpp"
 #include "sluice/base/hash.hpp"
@@ -68,7 +69,7 @@ Error damaged(const std::filesystem::path& path, std::string_view why) {
 
 Status read_exactly(std::ifstream& file, const std::filesystem::path& path, char* into, std::size_t bytes) {
   file.read(into, static_cast<std::streamsize>(bytes));
-  if (static_cast<std::size_t>(file.gcount()) != bytes) return damaged(path, "cut short");
+  if (as_index(file.gcount()) != bytes) return damaged(path, "cut short");
   return {};
 }
 
@@ -275,7 +276,7 @@ Status write_checkpoint(const std::filesystem::path& path, const CheckpointIdent
   SLUICE_ASSIGN(HashedFile file, begin_file(path, header_of(identity, next_step, whole_list(wholes))));
   std::vector<float> values;
   for (const ParkedTensors::Whole& whole : wholes) {
-    values.resize(static_cast<std::size_t>(whole.elements()));
+    values.resize(as_index(whole.elements()));
     SLUICE_RETURN_IF_ERROR(tensors.read_whole(whole.name, values));
     SLUICE_RETURN_IF_ERROR(file.write(std::as_bytes(std::span(values))));
   }
@@ -291,7 +292,7 @@ Result<std::int64_t> read_checkpoint(const std::filesystem::path& path, const Ch
   opened.file.seekg(opened.values_at);
   std::vector<float> values;
   for (const ParkedTensors::Whole& whole : wholes) {
-    values.resize(static_cast<std::size_t>(whole.elements()));
+    values.resize(as_index(whole.elements()));
     SLUICE_RETURN_IF_ERROR(read_values(opened, path, values));
     SLUICE_RETURN_IF_ERROR(tensors.write_whole(whole.name, values));
   }

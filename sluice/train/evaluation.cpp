@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/data/data_source.hpp"
 #include "sluice/planners/planner.hpp"
 #include "sluice/planners/registry/make_plan.hpp"
@@ -62,7 +63,7 @@ Result<const graph::Op*> find_loss(const graph::Graph& graph) {
 std::size_t position_of(std::span<const data::InputTensor> tensors, const std::string& name) {
   const auto found = std::ranges::find(tensors, name, &data::InputTensor::name);
   SLUICE_CHECK(found != tensors.end(), "labels are an input of the step: " + name);
-  return static_cast<std::size_t>(found - tensors.begin());
+  return as_index(found - tensors.begin());
 }
 
 Result<std::vector<float>> read_values(kernels::CompiledGraph& compiled, exec::Executor& executor, graph::TensorId id) {
@@ -170,14 +171,14 @@ Status Evaluator::add_images(exec::Executor& executor, std::int64_t batch, std::
   const std::int64_t samples = data::batch_size(compiled_->graph());
   const std::int64_t new_samples =
       std::min(samples, source_->sample_count() - batch * samples);  // the last one wraps around
-  result.per_image = static_cast<std::int64_t>(labels.size()) / samples;
+  result.per_image = std::ssize(labels) / samples;
   const std::int64_t new_rows = new_samples * result.per_image;
   if (!result.accuracy) result.accuracy = 0;
   for (std::int64_t row = 0; row < new_rows; ++row) {
-    const auto index = static_cast<std::size_t>(row);
+    const auto index = as_index(row);
     const auto values = std::span(probabilities).subspan(index * classes, classes);
-    const auto label = static_cast<std::size_t>(labels[index]);
-    *result.accuracy += static_cast<std::size_t>(std::ranges::max_element(values) - values.begin()) == label ? 1 : 0;
+    const auto label = as_index(labels[index]);
+    *result.accuracy += as_index(std::ranges::max_element(values) - values.begin()) == label ? 1 : 0;
     result.loss -= std::log(std::max(static_cast<double>(values[label]), 1e-30));
   }
   result.predictions += new_rows;

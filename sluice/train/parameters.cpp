@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/hash.hpp"
 #include "sluice/base/parse.hpp"
 #include "sluice/base/random.hpp"
@@ -15,22 +16,21 @@ namespace {
 
 void fill_normal(const graph::Init& init, std::uint64_t seed, std::span<float> values) {
   constexpr std::int64_t kPiece = 64 * 1024;
-  const auto count = static_cast<std::int64_t>(values.size());
+  const auto count = std::ssize(values);
 #pragma omp parallel for schedule(static)
   for (std::int64_t begin = 0; begin < count; begin += kPiece) {
-    const std::span<float> piece =
-        values.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(std::min(kPiece, count - begin)));
+    const std::span<float> piece = values.subspan(as_index(begin), as_index(std::min(kPiece, count - begin)));
     fill_random_normals(seed, init.stream, static_cast<std::uint64_t>(init.first_element + begin), piece);
     for (float& value : piece) value *= init.stddev;
   }
 }
 
 void fill_uniform(const graph::Init& init, std::uint64_t seed, std::span<float> values) {
-  const auto count = static_cast<std::int64_t>(values.size());
+  const auto count = std::ssize(values);
 #pragma omp parallel for schedule(static)
   for (std::int64_t i = 0; i < count; ++i) {
     const auto index = static_cast<std::uint64_t>(init.first_element + i);
-    values[static_cast<std::size_t>(i)] = init.stddev * (2 * random_uniform(seed, init.stream, index) - 1);
+    values[as_index(i)] = init.stddev * (2 * random_uniform(seed, init.stream, index) - 1);
   }
 }
 
@@ -105,18 +105,18 @@ const graph::Shape& whole_shape(const graph::Tensor& tensor) {
 
 std::span<float> ParameterAccess::stage(graph::TensorId tensor) {
   const graph::Tensor& staged = graph().tensor(tensor);
-  plain_.resize(static_cast<std::size_t>(graph::element_count(divided(tensor) ? staged.whole : staged.shape)));
+  plain_.resize(as_index(graph::element_count(divided(tensor) ? staged.whole : staged.shape)));
   return plain_;
 }
 
 std::size_t ParameterAccess::own_begin(graph::TensorId tensor) const {
-  const auto part = static_cast<std::size_t>(graph::element_count(graph().tensor(tensor).shape));
-  return std::min(part * static_cast<std::size_t>(ranks_->rank()), plain_.size());
+  const auto part = as_index(graph::element_count(graph().tensor(tensor).shape));
+  return std::min(part * as_index(ranks_->rank()), plain_.size());
 }
 
 // The rest of the last ranks' parts is zero.
 std::span<float> ParameterAccess::own_part(graph::TensorId tensor) {
-  part_.assign(static_cast<std::size_t>(graph::element_count(graph().tensor(tensor).shape)), 0.0F);
+  part_.assign(as_index(graph::element_count(graph().tensor(tensor).shape)), 0.0F);
   return part_;
 }
 
@@ -132,7 +132,7 @@ Result<std::span<const float>> ParameterAccess::read(graph::TensorId tensor) {
     SLUICE_RETURN_IF_ERROR(store_.read_tensor(tensor, std::as_writable_bytes(stage(tensor))));
     return std::span<const float>(plain_);
   }
-  stored_.resize(static_cast<std::size_t>(graph().tensor(tensor).bytes));
+  stored_.resize(as_index(graph().tensor(tensor).bytes));
   SLUICE_RETURN_IF_ERROR(store_.read_tensor(tensor, stored_));
   stage(tensor);
   if (!divided(tensor)) {
@@ -150,7 +150,7 @@ Result<std::span<const float>> ParameterAccess::read(graph::TensorId tensor) {
 
 Status ParameterAccess::write(graph::TensorId tensor) {
   if (plain(tensor)) return store_.write_tensor(tensor, std::as_bytes(std::span(plain_)));
-  stored_.resize(static_cast<std::size_t>(graph().tensor(tensor).bytes));
+  stored_.resize(as_index(graph().tensor(tensor).bytes));
   std::span<const float> values = plain_;
   if (divided(tensor)) {
     const std::span<float> part = own_part(tensor);

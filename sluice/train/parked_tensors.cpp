@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/hash.hpp"
 #include "sluice/base/interval.hpp"
 #include "sluice/base/parse.hpp"
@@ -92,7 +93,7 @@ Status ParkedTensors::copy(const Place& from, const Place& to) const {
   std::vector<float> values;
   const std::int64_t elements = from.rows * from.row_elements;
   for (std::int64_t done = 0; done < elements; done += kElementsAtOnce) {
-    values.resize(static_cast<std::size_t>(std::min(kElementsAtOnce, elements - done)));
+    values.resize(as_index(std::min(kElementsAtOnce, elements - done)));
     SLUICE_RETURN_IF_ERROR(
         files_[from.file].read(from.offset + done * kElementBytes, std::as_writable_bytes(std::span(values))));
     SLUICE_RETURN_IF_ERROR(files_[to.file].write(to.offset + done * kElementBytes, std::as_bytes(std::span(values))));
@@ -148,7 +149,7 @@ Status ParkedTensors::restore_or_initialise(ParameterAccess& access, std::span<c
     const std::span<float> values = access.stage(id);
     const std::int64_t held = rows_held(tensor);
     if (held < part.rows) SLUICE_RETURN_IF_ERROR(fill_initial_values(tensor.init, seed, given, values));
-    SLUICE_RETURN_IF_ERROR(read(tensor, values.first(static_cast<std::size_t>(held * part.row_elements))));
+    SLUICE_RETURN_IF_ERROR(read(tensor, values.first(as_index(held * part.row_elements))));
     SLUICE_RETURN_IF_ERROR(access.write(id));
   }
   return {};
@@ -187,7 +188,7 @@ Result<std::string> ParkedTensors::hash() const {
     hasher.add(std::string_view(name));
     const std::int64_t elements = place.rows * place.row_elements;
     for (std::int64_t done = 0; done < elements; done += kElementsAtOnce) {
-      values.resize(static_cast<std::size_t>(std::min(kElementsAtOnce, elements - done)));
+      values.resize(as_index(std::min(kElementsAtOnce, elements - done)));
       const auto bytes = std::as_writable_bytes(std::span(values));
       SLUICE_RETURN_IF_ERROR(files_[place.file].read(place.offset + done * kElementBytes, bytes));
       hasher.add(bytes);

@@ -2,7 +2,7 @@
 // (run_state.hpp). The values are exact: row-major fp32, in files without a name, so that none is left behind when the
 // process ends.
 //
-// A tensor is known by its whole's name (graph/tensor.hpp): the slices of one graph are the "w" of another. A graph may have
+// A tensor is known by its whole's name (graph/ops/tensor.hpp): the slices of one graph are the "w" of another. A graph may have
 // fewer rows of a parameter than another (position embeddings: as many as the sequence is long); it then has the first
 // ones. update() leaves what a graph does not have as it was.
 #pragma once
@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "sluice/memory/files/spill_file.hpp"
 #include "sluice/memory/machine.hpp"
-#include "sluice/memory/spill_file.hpp"
 #include "sluice/train/parameters.hpp"
 
 namespace sluice::train {

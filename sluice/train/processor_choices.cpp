@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::train {
 namespace {
 
@@ -28,7 +30,7 @@ Result<graph::Phase> find_phase(std::string_view name) {
 
 Status check_processor(const graph::Op& op, const memory::Machine& machine, ProcessorId chosen) {
   if (std::ranges::find(op.no_kernel_on, chosen) == op.no_kernel_on.end()) return {};
-  const memory::Processor& processor = machine.processors.at(static_cast<std::size_t>(chosen));
+  const memory::Processor& processor = machine.processors.at(as_index(chosen));
   return Error{ErrorCode::kUnsupported,
                fmt::format("--on: processor '{}' cannot run {}, an op of kind {}: its backend {} has no kernel for "
                            "operands as the main processor lays them out",
@@ -46,11 +48,11 @@ Result<std::vector<graph::OpChoice>> choose_processors(const graph::Graph& graph
     SLUICE_ASSIGN(const graph::Phase phase,
                   find_phase(std::string_view(request).substr(std::min(colon + 1, request.size()))));
     for (graph::OpIndex op = 0; op < graph.op_count(); ++op) {
-      if (graph.op(op).phase == phase) choices[static_cast<std::size_t>(op)].processor = processor;
+      if (graph.op(op).phase == phase) choices[as_index(op)].processor = processor;
     }
   }
   for (graph::OpIndex op = 0; op < graph.op_count(); ++op) {
-    SLUICE_RETURN_IF_ERROR(check_processor(graph.op(op), machine, choices[static_cast<std::size_t>(op)].processor));
+    SLUICE_RETURN_IF_ERROR(check_processor(graph.op(op), machine, choices[as_index(op)].processor));
   }
   return choices;
 }

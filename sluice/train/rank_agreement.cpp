@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/policies/run_file.hpp"
 
 namespace sluice::train {
@@ -31,7 +32,7 @@ Status share_run(kernels::Ranks& ranks, const graph::Graph& graph, policies::Run
 
 Result<bool> any_rank(kernels::Ranks* ranks, bool says) {
   if (ranks == nullptr) return says;
-  std::vector<std::byte> all(static_cast<std::size_t>(ranks->count()));
+  std::vector<std::byte> all(as_index(ranks->count()));
   const std::byte own{says};
   SLUICE_RETURN_IF_ERROR(ranks->gather(kernels::Channel::kBetweenSteps, std::span(&own, 1), 1, all));
   return std::ranges::any_of(all, [](std::byte each) { return each != std::byte{0}; });

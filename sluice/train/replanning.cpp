@@ -6,6 +6,7 @@
 #include <chrono>
 #include <utility>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/time_of.hpp"
 #include "sluice/sim/plan_costs.hpp"
 #include "sluice/sim/simulator.hpp"
@@ -84,7 +85,7 @@ program::StepTimes Replanning::predicted() const {
 void Replanning::observe(program::StepTimes times, std::int64_t step) {
   observed_.push_back(std::move(times));
   const bool estimated = figures_.estimated;
-  if (observed_.size() < static_cast<std::size_t>(estimated ? kMeasuringSteps : kObservedSteps)) return;
+  if (observed_.size() < as_index(estimated ? kMeasuringSteps : kObservedSteps)) return;
   const std::vector<program::StepTimes> steps = std::exchange(observed_, {});
   const program::StepTimes before = predicted();
   const sim::Drift drift = sim::measure_drift(session_.program(), before, steps);

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/data/data_source.hpp"
 #include "sluice/kernels/backends/backends.hpp"
 #include "sluice/memory/process_memory.hpp"
@@ -206,7 +207,7 @@ Status Session::note_loss_scale(std::int64_t step, const ScaleNow& before, StepO
 
 Result<float> Session::mean_over_ranks(float loss) const {
   if (options_.ranks == nullptr) return loss;
-  std::vector<float> losses(static_cast<std::size_t>(options_.ranks->count()));
+  std::vector<float> losses(as_index(options_.ranks->count()));
   SLUICE_RETURN_IF_ERROR(options_.ranks->gather(kernels::Channel::kBetweenSteps, std::as_bytes(std::span(&loss, 1)),
                                                 sizeof(loss), std::as_writable_bytes(std::span(losses))));
   return std::accumulate(losses.begin(), losses.end(), 0.0F) / static_cast<float>(losses.size());

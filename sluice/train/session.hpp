@@ -125,7 +125,7 @@ class Session : public Training {
   std::unique_ptr<ParameterAccess> parameters_;
 };
 
-// The scalar outputs that make up the loss, ascending: what its ops make (graph/op.hpp: is_loss).
+// The scalar outputs that make up the loss, ascending: what its ops make (graph/ops/op.hpp: is_loss).
 std::vector<graph::TensorId> loss_tensors(const graph::Graph& graph);
 
 }  // namespace sluice::train

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 #include "sluice/train/onnx_workload.hpp"
 #include "sluice/train/precision.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "sluice/base/terminal.hpp"
+#include "sluice/base/progress/terminal.hpp"
 #include "tools/exit_codes.hpp"
 
 namespace sluice::cli {

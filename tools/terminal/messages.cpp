@@ -4,7 +4,7 @@
 
 #include <cstdio>
 
-#include "sluice/base/terminal.hpp"
+#include "sluice/base/progress/terminal.hpp"
 
 namespace sluice::cli {
 

@@ -1,5 +1,5 @@
 // What the command says on standard error: one line each, begun by "sluice:", which is red before an error where the
-// terminal shows colours (sluice/base/terminal.hpp). Notes are left out with --quiet.
+// terminal shows colours (sluice/base/progress/terminal.hpp). Notes are left out with --quiet.
 #pragma once
 
 #include <string>

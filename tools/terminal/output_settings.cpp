@@ -7,7 +7,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "sluice/base/terminal.hpp"
+#include "sluice/base/progress/terminal.hpp"
 #include "sluice/report/json_document.hpp"
 
 namespace sluice::cli {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/threads/cpu_affinity.hpp"
 #include "sluice/memory/transfer/streaming_copy.hpp"
 
@@ -15,7 +16,7 @@ constexpr Bytes kStreamingMultiple = 256;  // of streaming_copy()
 // Copies the next piece of the window; no two threads are ever within a window of each other.
 void copy_piece(std::atomic<Bytes>& place, std::byte* to, const std::byte* from, Bytes bytes) {
   const Bytes at = place.fetch_add(kCopyPiece) % kWindow;
-  memory::streaming_copy(to + at, from + at, static_cast<std::size_t>(align_up(bytes, kStreamingMultiple)));
+  memory::streaming_copy(to + at, from + at, as_index(align_up(bytes, kStreamingMultiple)));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <thread>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/clock.hpp"
 #include "sluice/exec/delay_injector.hpp"
 #include "sluice/exec/policy/policy_copies.hpp"
@@ -104,7 +105,7 @@ class ObservingExecutor final : public PolicyExecutor, private OpObserver {
       copies_->copy_now(charge_.copied_in, charge_.copied_out);
       waits_.add(std::max(0.0, wait - seconds_since(begin)));
     }
-    ops_[static_cast<std::size_t>(op)].stall = seconds_since(begin);
+    ops_[as_index(op)].stall = seconds_since(begin);
     op_begin_ = now();
     return {};
   }
@@ -118,7 +119,7 @@ class ObservingExecutor final : public PolicyExecutor, private OpObserver {
     last_.background.in += work.in;
     last_.background.out += work.out;
     copies_->submit(work.in, work.out);
-    ops_[static_cast<std::size_t>(op)].bookkeeping_behind = bookkeeping_;
+    ops_[as_index(op)].bookkeeping_behind = bookkeeping_;
   }
 
   // The inner executor knows neither of stalls nor of time that does not count: both are in its ops' spans.
@@ -134,8 +135,8 @@ class ObservingExecutor final : public PolicyExecutor, private OpObserver {
     trace.step_seconds += tail - bookkeeping_;
     trace.stall_seconds += tail;
     trace.link_bytes.assign(machine_.links.size(), 0);
-    trace.link_bytes[static_cast<std::size_t>(tiers_.inward)] = bytes_in();
-    trace.link_bytes[static_cast<std::size_t>(tiers_.outward)] = bytes_out();
+    trace.link_bytes[as_index(tiers_.inward)] = bytes_in();
+    trace.link_bytes[as_index(tiers_.outward)] = bytes_out();
     trace.raw_link_bytes = trace.link_bytes;
   }
 

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/exec/policy/policy_copies.hpp"
 #include "sluice/policies/charge.hpp"
 #include "sluice/policies/step_accesses.hpp"
@@ -43,7 +44,7 @@ program::Program everything_fast(const graph::Graph& graph, const memory::Machin
   for (graph::OpIndex op = 0; op < graph.op_count(); ++op) {
     program::ComputeInstruction instruction{.op = op};
     for (const auto* operands : {&graph.op(op).inputs, &graph.op(op).outputs}) {
-      for (const graph::TensorId id : *operands) instruction.operands.push_back(places[static_cast<std::size_t>(id)]);
+      for (const graph::TensorId id : *operands) instruction.operands.push_back(places[as_index(id)]);
     }
     program.compute.push_back(instruction);
   }
@@ -87,7 +88,7 @@ TEST(PolicyExecutor, GivesTheBitsOfThePlainStep) {
       }
       for (graph::TensorId id = 0; id < plain.graph().tensor_count(); ++id) {
         if (!persistent(id)) continue;
-        std::vector<std::byte> bytes(static_cast<std::size_t>(plain.graph().tensor(id).bytes));
+        std::vector<std::byte> bytes(as_index(plain.graph().tensor(id).bytes));
         ASSERT_TRUE((*executor)->read_tensor(id, bytes).ok());
         EXPECT_EQ(std::memcmp(bytes.data(), runner.data(id), bytes.size()), 0) << plain.graph().tensor(id).name;
       }
@@ -131,8 +132,8 @@ TEST(PolicyExecutor, ChargesWhatThePolicySays) {
       EXPECT_EQ(charge.slow_read, expected.slow_read);
       EXPECT_EQ(charge.slow_written, expected.slow_written);
       EXPECT_EQ(charge.extra_written, expected.extra_written);
-      EXPECT_EQ(trace->link_bytes[static_cast<std::size_t>(tiers.inward)], expected.copied_in);
-      EXPECT_EQ(trace->link_bytes[static_cast<std::size_t>(tiers.outward)], expected.copied_out);
+      EXPECT_EQ(trace->link_bytes[as_index(tiers.inward)], expected.copied_in);
+      EXPECT_EQ(trace->link_bytes[as_index(tiers.outward)], expected.copied_out);
       // Waits go by quanta of a millisecond, and what goes over is credited to the next step.
       EXPECT_GE(trace->step_seconds, charged - 2e-3);
     }

@@ -8,6 +8,7 @@
 #include <limits>
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/parse.hpp"
 #include "sluice/exec/ranks/open_mpi.hpp"
 
@@ -77,8 +78,8 @@ class MpiRanks : public kernels::Ranks {
 
   Status exchange(kernels::Channel on, std::span<const std::byte> parts, Bytes part_bytes,
                   std::span<std::byte> received) override {
-    const auto total = static_cast<Bytes>(parts.size());
-    SLUICE_RETURN_IF_ERROR(check_size(std::max(total, static_cast<Bytes>(received.size()))));
+    const auto total = std::ssize(parts);
+    SLUICE_RETURN_IF_ERROR(check_size(std::max(total, std::ssize(received))));
     const Parts out = parts_of(total, part_bytes, count_);
     const Bytes own = kernels::bytes_of_part(total, part_bytes, rank_);
     const Parts in = parts_of(own * count_, own, count_);
@@ -90,26 +91,26 @@ class MpiRanks : public kernels::Ranks {
 
   Status gather(kernels::Channel on, std::span<const std::byte> part, Bytes part_bytes,
                 std::span<std::byte> all) override {
-    const auto total = static_cast<Bytes>(all.size());
+    const auto total = std::ssize(all);
     SLUICE_RETURN_IF_ERROR(check_size(total));
     const Parts in = parts_of(total, part_bytes, count_);
-    sent_ += static_cast<Bytes>(part.size()) * (count_ - 1);
-    return check_code(mpi_.gather(part.data(), static_cast<int>(part.size()), mpi_.bytes, all.data(), in.counts.data(),
+    sent_ += std::ssize(part) * (count_ - 1);
+    return check_code(mpi_.gather(part.data(), count_of(part), mpi_.bytes, all.data(), in.counts.data(),
                                   in.places.data(), mpi_.bytes, channel(on)),
                       "gathering the ranks' parts");
   }
 
   Status share(std::span<std::byte> bytes) override {
-    SLUICE_RETURN_IF_ERROR(check_size(static_cast<Bytes>(bytes.size())));
-    if (rank_ == 0) sent_ += static_cast<Bytes>(bytes.size()) * (count_ - 1);
-    return check_code(mpi_.share(bytes.data(), static_cast<int>(bytes.size()), mpi_.bytes, 0,
-                                 channel(kernels::Channel::kBetweenSteps)),
-                      "sharing what the first rank has");
+    SLUICE_RETURN_IF_ERROR(check_size(std::ssize(bytes)));
+    if (rank_ == 0) sent_ += std::ssize(bytes) * (count_ - 1);
+    return check_code(
+        mpi_.share(bytes.data(), count_of(bytes), mpi_.bytes, 0, channel(kernels::Channel::kBetweenSteps)),
+        "sharing what the first rank has");
   }
 
  private:
   explicit MpiRanks(const OpenMpi& mpi) : mpi_(mpi) {}
-  MPI_Comm channel(kernels::Channel on) const { return channels_.at(static_cast<std::size_t>(on)); }
+  MPI_Comm channel(kernels::Channel on) const { return channels_.at(as_index(on)); }
 
   const OpenMpi& mpi_;
   int count_ = 1, rank_ = 0;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/experiment/machine_probe.hpp"
 #include "sluice/measure/profiler.hpp"
 #include "sluice/memory/presets.hpp"
@@ -68,8 +69,7 @@ std::map<std::string, graph::ParameterSettings> settings_by_parameter(const Modu
     std::set<std::string> names;
     weights->collect_initializers(names);
     const auto group = names.empty() ? options.trained.end() : options.trained.find(*names.begin());
-    if (group != options.trained.end())
-      settings[parameter] = options.groups.at(static_cast<std::size_t>(group->second));
+    if (group != options.trained.end()) settings[parameter] = options.groups.at(as_index(group->second));
   }
   return settings;
 }
@@ -175,7 +175,7 @@ Status ModuleTraining::keep_partial(const onnx::Initializers& initializers) {
     for (const std::string& name : names) {
       const onnx::TensorSource& source = *initializers.find(name);
       std::vector<float>& values = kept_[name];
-      values.resize(static_cast<std::size_t>(source.count));
+      values.resize(as_index(source.count));
       SLUICE_RETURN_IF_ERROR(onnx::read_floats(source, 0, values));
     }
   }
@@ -222,7 +222,7 @@ Result<train::StepOutcome> ModuleTraining::step(std::span<const std::span<const 
   const std::vector<data::InputTensor> wanted = inputs();
   SLUICE_CHECK(batch.size() == wanted.size(), "a batch has all tensors");
   for (std::size_t each = 0; each < batch.size(); ++each) {
-    if (static_cast<std::int64_t>(batch[each].size()) == 4 * wanted[each].elements()) continue;
+    if (std::ssize(batch[each]) == 4 * wanted[each].elements()) continue;
     return Error{ErrorCode::kBadInput, fmt::format("'{}' has {} elements of 4 bytes; got {} bytes", wanted[each].name,
                                                    wanted[each].elements(), batch[each].size())};
   }

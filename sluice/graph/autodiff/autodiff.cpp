@@ -11,7 +11,7 @@
 #include "sluice/graph/autodiff/gradients.hpp"
 #include "sluice/graph/autodiff/recompute.hpp"
 #include "sluice/graph/in_place.hpp"
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 
 namespace sluice::graph {
 namespace {

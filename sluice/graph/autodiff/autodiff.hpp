@@ -26,44 +26,12 @@
 // forward op, breaks an invariant of ours and throws (SLUICE_CHECK).
 #pragma once
 
-#include <map>
 #include <string>
 
-#include "sluice/graph/autodiff/optimizer.hpp"
 #include "sluice/graph/graph.hpp"
+#include "sluice/graph/optimizers/optimizer.hpp"
 
 namespace sluice::graph {
-
-inline constexpr int kMostBatches = 256;  // a step: its graph grows with them
-inline constexpr int kMostRanks = 1024;
-
-enum class Recompute { kNothing, kCheap, kChains };
-
-struct ParameterSettings {
-  double weight_decay = 0;
-  float rate = 1;  // of the learning rate
-};
-
-struct OptimizerOptions {
-  Optimizer optimizer = Optimizer::kSgd;
-  // The optimizer's hyperparameters: those of its row (optimizer.hpp).
-  double momentum = 0.9;
-  double beta2 = 0.999;
-  double epsilon = 1e-8;
-  double weight_decay = 1e-4;
-  bool delayed = false;      // updates use the gradients of the step before (rewrite/delay_updates.hpp)
-  float clip_norm = 0;       // of all gradients together (rewrite/clip_gradients.hpp); 0: they are not clipped
-  int accumulate = 1;        // batches a step, whose gradients are averaged (rewrite/accumulate_gradients.hpp)
-  int ranks = 1;             // processes that train together (rewrite/partition_updates.hpp)
-  float loss_scale = 65536;  // at first, of gradients in fp16 (rewrite/scale_loss.hpp)
-  Recompute recompute = Recompute::kCheap;
-  // No option of a command:
-  bool nesterov = false;                                       // SGD
-  std::map<std::string, ParameterSettings> by_parameter = {};  // by name; the others have the above
-};
-
-// Of all ranks together.
-inline int batches_a_step(const OptimizerOptions& options) { return options.accumulate * options.ranks; }
 
 Graph build_training_graph(const Graph& forward, const OptimizerOptions& options);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/builder/builder.hpp"
 #include "sluice/graph/builder/validate.hpp"
 #include "sluice/graph/liveness.hpp"
@@ -82,7 +83,7 @@ TEST(Autodiff, KeepsLayersAndMarksPhases) {
   const Liveness liveness = analyze_liveness(graph);
   std::vector<std::string> spans;
   for (const LayerSpan& span : liveness.spans) {
-    spans.push_back((span.backward ? "-" : "+") + graph.layers[static_cast<std::size_t>(span.layer)]);
+    spans.push_back((span.backward ? "-" : "+") + graph.layers[as_index(span.layer)]);
   }
   EXPECT_EQ(spans, (std::vector<std::string>{"+input", "+conv1", "+conv2", "+pool", "+fc", "-fc", "-pool", "-conv2",
                                              "-conv1"}));
@@ -110,7 +111,7 @@ TEST(Autodiff, MakesParameterGradientsShortLived) {
   for (TensorId id = 0; id < graph.tensor_count(); ++id) {
     if (graph.tensor(id).role != Role::kGradient) continue;
     ++gradients;
-    EXPECT_LE(liveness.ranges[static_cast<std::size_t>(id)].length(), 3) << graph.tensor(id).name;
+    EXPECT_LE(liveness.ranges[as_index(id)].length(), 3) << graph.tensor(id).name;
   }
   EXPECT_EQ(gradients, 7);
 }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::graph {
 namespace {
 
@@ -18,7 +20,7 @@ bool cover(const Slices& sorted, const Shape& shape) {
     if (part.axis != axis || part.begin != end) return false;
     end = part.end;
   }
-  return end == shape[static_cast<std::size_t>(axis)];
+  return end == shape[as_index(axis)];
 }
 
 // Whether a change of its inputs changes its results smoothly anywhere.
@@ -36,12 +38,12 @@ bool is_smooth(const Op& op) {
 void GradientTape::begin_stage(std::span<const Op> ops, std::span<const TensorId> trained) {
   needed_.assign(forward_tensors_, false);
   totals_.assign(forward_tensors_, {});
-  for (const TensorId id : trained) needed_[static_cast<std::size_t>(id)] = true;
+  for (const TensorId id : trained) needed_[as_index(id)] = true;
   for (const Op& op : ops) {
     const bool any =
         is_smooth(op) && std::any_of(op.inputs.begin(), op.inputs.end(), [&](TensorId id) { return needs(id); });
     for (const TensorId id : op.outputs) {
-      if (!is_persistent(graph_.tensor(id).role)) needed_[static_cast<std::size_t>(id)] = any;
+      if (!is_persistent(graph_.tensor(id).role)) needed_[as_index(id)] = any;
     }
   }
 }

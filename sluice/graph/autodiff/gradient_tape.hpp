@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/graph.hpp"
 
 namespace sluice::graph {
@@ -25,7 +26,7 @@ class GradientTape {
   // Forgets all gradients. From here on, these parameters get gradients, and so does what `ops` compute from them.
   void begin_stage(std::span<const Op> ops, std::span<const TensorId> trained);
 
-  bool needs(TensorId id) const { return needed_[static_cast<std::size_t>(id)]; }
+  bool needs(TensorId id) const { return needed_[as_index(id)]; }
   const Shape& shape(TensorId id) const { return graph_.tensor(id).shape; }
 
   // The whole gradient of a tensor, once all its consumers have contributed; nothing if none has. `at` is the op on
@@ -73,7 +74,7 @@ class GradientTape {
     std::vector<Product> products;
   };
 
-  Total& total(TensorId id) { return totals_[static_cast<std::size_t>(id)]; }
+  Total& total(TensorId id) { return totals_[as_index(id)]; }
   void name_after(TensorId gradient, TensorId of, const std::string& suffix);
   void add(const Op& consumer, TensorId to, TensorId gradient, bool exclusive);
   void join_slices(const Op& at, TensorId id);

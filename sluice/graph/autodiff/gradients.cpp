@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::graph {
 
 void differentiate_input(GradientTape& tape, const Op& op, OpKind kind, std::vector<TensorId> inputs) {
@@ -80,7 +82,7 @@ void differentiate(GradientTape& tape, const Op& op) {
 #undef SLUICE_GRADIENT
   constexpr TensorId kNobody = -1;
   if (op.kind == OpKind::kInput || !tape.needs(op.outputs[0])) return;
-  const auto gradient = kGradients.at(static_cast<std::size_t>(op.kind));
+  const auto gradient = kGradients.at(as_index(op.kind));
   if (is_loss(op.kind) || op.kind == OpKind::kLstmCell) return gradient(tape, op, kNobody);
   const std::optional<TensorId> dy = tape.gradient(op, op.outputs[0]);
   if (dy) gradient(tape, op, before_activation(tape, op, *dy));

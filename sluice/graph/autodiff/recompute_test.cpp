@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/autodiff/autodiff.hpp"
 #include "sluice/graph/builder/builder.hpp"
 #include "sluice/graph/builder/validate.hpp"
@@ -41,9 +42,7 @@ int backward_count(const Graph& graph, OpKind kind) {
                                         [&](const Op& op) { return op.kind == kind && op.phase == Phase::kBackward; }));
 }
 
-Interval<OpIndex> range(const Graph& graph, TensorId id) {
-  return analyze_liveness(graph).ranges[static_cast<std::size_t>(id)];
-}
+Interval<OpIndex> range(const Graph& graph, TensorId id) { return analyze_liveness(graph).ranges[as_index(id)]; }
 
 TEST(Recompute, MakesAChainAgainFromWhatIsKept) {
   const Graph graph = build_training_graph(network(), {});

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "sluice/base/random.hpp"
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 #include "sluice/graph/shapes/shape_rules.hpp"
 
 namespace sluice::graph {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/shapes/forward_claim.hpp"
 #include "sluice/graph/shapes/shape_rules.hpp"
 
@@ -113,12 +114,12 @@ Status validate(const Graph& graph) {
   for (const Op& op : graph.ops()) {
     if (op.layer < 0 || op.layer >= static_cast<LayerIndex>(graph.layers.size())) return error(op, "has no layer");
     for (const TensorId id : op.inputs) {
-      if (!defined[static_cast<std::size_t>(id)]) {
+      if (!defined[as_index(id)]) {
         return error(op, fmt::format("reads '{}', which nothing wrote before", graph.tensor(id).name));
       }
     }
     SLUICE_RETURN_IF_ERROR(check_op_shapes(graph, op));
-    for (const TensorId id : op.outputs) defined[static_cast<std::size_t>(id)] = true;
+    for (const TensorId id : op.outputs) defined[as_index(id)] = true;
   }
   return {};
 }

@@ -8,7 +8,7 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/base/check.hpp"
 #include "sluice/base/random.hpp"
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 #include "sluice/graph/reschedule.hpp"
 #include "sluice/graph/rewrite/partition_updates.hpp"
 

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "sluice/graph/builder/validate.hpp"
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 #include "sluice/graph/rewrite/clip_gradients.hpp"
 #include "sluice/graph/rewrite/delay_updates.hpp"
 #include "sluice/models/model.hpp"

@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 #include "sluice/graph/rewrite/partition_updates.hpp"
 
 namespace sluice::graph {

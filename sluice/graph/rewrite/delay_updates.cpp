@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "sluice/base/check.hpp"
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 #include "sluice/graph/reschedule.hpp"
 
 namespace sluice::graph {

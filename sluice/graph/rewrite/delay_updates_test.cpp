@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "sluice/graph/builder/validate.hpp"
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 #include "sluice/graph/rewrite/clip_gradients.hpp"
 #include "sluice/models/model.hpp"
 

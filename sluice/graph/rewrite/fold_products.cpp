@@ -2,6 +2,7 @@
 #include <numeric>
 #include <utility>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/rewrite/fold_rules.hpp"
 
 namespace sluice::graph {
@@ -18,7 +19,7 @@ Permutation identity(std::size_t rank) {
 // Transposing by `first`, then by `second` (empty: not at all).
 Permutation then(const Permutation& first, const Permutation& second) {
   Permutation both = second.empty() ? identity(first.size()) : second;
-  for (std::int64_t& axis : both) axis = first[static_cast<std::size_t>(axis)];
+  for (std::int64_t& axis : both) axis = first[as_index(axis)];
   return both == identity(both.size()) ? Permutation{} : both;
 }
 
@@ -99,7 +100,7 @@ bool fold_transpose_of_product(GraphRewrite& graph, OpIndex index) {
   const Permutation& axes = transpose.as<TransposeAttributes>().axes;
   Permutation& perm = product.as<ProductAttributes>().perm_y;
   perm = then(perm.empty() ? identity(axes.size()) : perm, axes);
-  const auto rank = static_cast<std::int64_t>(axes.size());
+  const auto rank = std::ssize(axes);
   if (!perm.empty() && perm.back() < rank - 2) return false;
   product.outputs[0] = transpose.outputs[0];
   graph.remove(index);

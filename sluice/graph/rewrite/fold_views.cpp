@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/rewrite/fold_rules.hpp"
 
 namespace sluice::graph {
@@ -17,7 +18,7 @@ std::optional<OpIndex> same_kind_above(const GraphRewrite& graph, OpIndex index)
 bool moves_bytes(const Shape& shape, const std::vector<std::int64_t>& axes) {
   std::int64_t last = -1;
   for (const std::int64_t axis : axes) {
-    if (shape[static_cast<std::size_t>(axis)] == 1) continue;
+    if (shape[as_index(axis)] == 1) continue;
     if (axis < last) return true;
     last = axis;
   }
@@ -33,7 +34,7 @@ bool fold_transposes(GraphRewrite& graph, OpIndex index) {
   Op op = graph.op(index);
   const Op& first = graph.op(*above);
   const std::vector<std::int64_t>& order = first.as<TransposeAttributes>().axes;
-  for (std::int64_t& axis : op.as<TransposeAttributes>().axes) axis = order[static_cast<std::size_t>(axis)];
+  for (std::int64_t& axis : op.as<TransposeAttributes>().axes) axis = order[as_index(axis)];
   op.inputs = first.inputs;
   graph.replace(index, std::move(op));
   return true;

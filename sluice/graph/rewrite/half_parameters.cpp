@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "sluice/base/as_index.hpp"
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 
 namespace sluice::graph {
 namespace {
@@ -33,7 +33,7 @@ std::vector<bool> halved_parameters(const Graph& graph) {
   }
   std::vector<bool> halved(cast.size(), false);
   for (std::size_t id = 0; id < halved.size(); ++id) {
-    const bool parameter = graph.tensor(static_cast<TensorId>(id)).role == Role::kParameter;
+    const bool parameter = graph.tensor(as_id<TensorId>(id)).role == Role::kParameter;
     halved[id] = parameter && cast[id] && updated[id] && !otherwise[id];
   }
   return halved;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/autodiff/autodiff.hpp"
 #include "sluice/graph/builder/builder.hpp"
 #include "sluice/graph/builder/validate.hpp"
@@ -92,7 +93,7 @@ TEST(HalfParameters, HaveMastersOfTheSameRows) {
 
 TEST(HalfParameters, OfAnUpdateMustHaveItsShape) {
   Graph graph = halved(Optimizer::kAdam);
-  const auto index = static_cast<OpIndex>(&update_of(graph, "middle.weight") - graph.ops().data());
+  const auto index = as_id<OpIndex>(&update_of(graph, "middle.weight") - graph.ops().data());
   graph.op(index).outputs.back() = update_of(graph, "head.weight").outputs.back();
   const Status status = validate(graph);
   ASSERT_FALSE(status.ok());

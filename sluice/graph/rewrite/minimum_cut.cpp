@@ -10,13 +10,13 @@ namespace {}  // namespace
 
 int MinimumCut::add_node() {
   arcs_of_.emplace_back();
-  return static_cast<int>(arcs_of_.size()) - 1;
+  return count_of(arcs_of_) - 1;
 }
 
 void MinimumCut::add_arc(int from, int to, std::int64_t capacity) {
-  arcs_of_[as_index(from)].push_back(static_cast<int>(arcs_.size()));
+  arcs_of_[as_index(from)].push_back(count_of(arcs_));
   arcs_.push_back({to, capacity});
-  arcs_of_[as_index(to)].push_back(static_cast<int>(arcs_.size()));
+  arcs_of_[as_index(to)].push_back(count_of(arcs_));
   arcs_.push_back({from, 0});
 }
 

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::graph {
 
 // A network of arcs with capacities, cut between a source and a sink: the sum of the capacities of the arcs that lead
@@ -14,7 +16,7 @@ class MinimumCut {
  public:
   static constexpr std::int64_t kNever = std::int64_t{1} << 50;  // a capacity that no cut goes through
 
-  explicit MinimumCut(int nodes) : arcs_of_(static_cast<std::size_t>(nodes)) {}
+  explicit MinimumCut(int nodes) : arcs_of_(as_index(nodes)) {}
 
   int add_node();
   void add_arc(int from, int to, std::int64_t capacity);

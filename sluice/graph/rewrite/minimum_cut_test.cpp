@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <random>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::graph {
 namespace {
 
@@ -28,7 +30,7 @@ std::vector<bool> cut(const Network& network) {
 std::int64_t cost(const Network& network, const std::vector<bool>& source_side) {
   std::int64_t sum = 0;
   for (const Arc& arc : network.arcs) {
-    const bool cut = source_side[static_cast<std::size_t>(arc.from)] && !source_side[static_cast<std::size_t>(arc.to)];
+    const bool cut = source_side[as_index(arc.from)] && !source_side[as_index(arc.to)];
     sum += cut ? arc.capacity : 0;
   }
   return sum;

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "sluice/base/as_index.hpp"
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 
 namespace sluice::graph {
 namespace {
@@ -62,7 +62,7 @@ class Converter {
 
     DType input(std::size_t operand) const {
       const auto same = std::find(op_.outputs.begin(), op_.outputs.end(), op_.inputs[operand]);
-      if (same != op_.outputs.end()) return output(static_cast<std::size_t>(same - op_.outputs.begin()));
+      if (same != op_.outputs.end()) return output(as_index(same - op_.outputs.begin()));
       return format(letters_.input(operand));
     }
     DType output(std::size_t operand) const { return format(letters_.output(operand)); }

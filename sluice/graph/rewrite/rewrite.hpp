@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/graph.hpp"
 
 namespace sluice::graph {
@@ -16,13 +17,13 @@ class GraphRewrite {
   explicit GraphRewrite(const Graph& graph);
 
   OpIndex op_count() const { return graph_.op_count(); }
-  bool living(OpIndex index) const { return living_[static_cast<std::size_t>(index)]; }
+  bool living(OpIndex index) const { return living_[as_index(index)]; }
   const Op& op(OpIndex index) const { return graph_.op(index); }
   const Tensor& tensor(TensorId id) const { return graph_.tensor(id); }
   Tensor& tensor(TensorId id) { return graph_.tensor(id); }
 
   // Living ops that read the tensor, each once, ascending.
-  const std::vector<OpIndex>& readers(TensorId id) const { return readers_[static_cast<std::size_t>(id)]; }
+  const std::vector<OpIndex>& readers(TensorId id) const { return readers_[as_index(id)]; }
   // The op that makes the tensor; nothing for persistent tensors.
   std::optional<OpIndex> maker(TensorId id) const;
   // The one op that reads the tensor; nothing when there are more, or when the caller reads it too (kOutput).

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "sluice/base/check.hpp"
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 
 namespace sluice::graph {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/base/interval.hpp"
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 
 namespace sluice::graph {
 namespace {
@@ -123,7 +123,7 @@ class Slicer {
 
   void add_group(Group group) {
     for (OpIndex index = 0; index < graph_.op_count(); ++index) {
-      if (names_any(graph_.op(index), group)) group_of_op_[as_index(index)] = static_cast<int>(groups_.size());
+      if (names_any(graph_.op(index), group)) group_of_op_[as_index(index)] = count_of(groups_);
     }
     groups_.push_back(std::move(group));
   }

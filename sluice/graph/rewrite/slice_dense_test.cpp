@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/autodiff/autodiff.hpp"
 #include "sluice/graph/builder/builder.hpp"
 #include "sluice/graph/builder/validate.hpp"
@@ -102,7 +103,7 @@ TEST(SliceDense, FinishesOneSliceBeforeTheNext) {
   const Liveness liveness = analyze_liveness(graph);
   for (TensorId id = 0; id < graph.tensor_count(); ++id) {
     if (graph.tensor(id).role != Role::kGradient) continue;
-    EXPECT_LE(liveness.ranges[static_cast<std::size_t>(id)].length(), 3) << graph.tensor(id).name;
+    EXPECT_LE(liveness.ranges[as_index(id)].length(), 3) << graph.tensor(id).name;
   }
 }
 

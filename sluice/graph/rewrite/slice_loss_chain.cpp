@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <span>
 
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/base/as_index.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 
 namespace sluice::graph {
 namespace {
@@ -26,7 +27,7 @@ bool may_swap(const Op& part, const Op& other) {
 
 std::vector<OpIndex> LossChainFinder::readers(TensorId id) const {
   std::vector<OpIndex> readers;
-  for (const Use& use : uses_[static_cast<std::size_t>(id)]) {
+  for (const Use& use : uses_[as_index(id)]) {
     if (use.reads) readers.push_back(use.op);
   }
   return readers;
@@ -34,7 +35,7 @@ std::vector<OpIndex> LossChainFinder::readers(TensorId id) const {
 
 std::optional<OpIndex> LossChainFinder::only_writer(TensorId id) const {
   std::optional<OpIndex> writer;
-  for (const Use& use : uses_[static_cast<std::size_t>(id)]) {
+  for (const Use& use : uses_[as_index(id)]) {
     if (!use.writes) continue;
     if (writer) return std::nullopt;
     writer = use.op;
@@ -131,10 +132,10 @@ void LossChainFinder::add_needless(std::vector<bool>& replaced) const {
       wanted = wanted || is_kept(graph_.tensor(id).role);
       for (const OpIndex reader : readers(id)) {
         read = true;
-        wanted = wanted || !replaced[static_cast<std::size_t>(reader)];
+        wanted = wanted || !replaced[as_index(reader)];
       }
     }
-    if (read && !wanted) replaced[static_cast<std::size_t>(index)] = true;
+    if (read && !wanted) replaced[as_index(index)] = true;
   }
 }
 

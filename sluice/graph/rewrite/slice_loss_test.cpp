@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/autodiff/autodiff.hpp"
 #include "sluice/graph/builder/builder.hpp"
 #include "sluice/graph/builder/validate.hpp"
@@ -130,7 +131,7 @@ TEST(SliceLoss, LossAndWeightGradientsAreSummedInPlace) {
 TEST(SliceLoss, ALossThatIsAddedToMustBeAnOperand) {
   Graph graph = slice_loss(build_training_graph(vocabulary_network(), {}), 5 * kRowBytes);
   const auto second = std::ranges::find(graph.ops(), "decoder.softmax_cross_entropy[5:10]", &Op::name);
-  Op& op = graph.op(static_cast<OpIndex>(second - graph.ops().begin()));
+  Op& op = graph.op(as_id<OpIndex>(second - graph.ops().begin()));
   op.inputs.pop_back();
   EXPECT_EQ(validate(graph).error().message,
             "op 'decoder.softmax_cross_entropy[5:10]' (softmax_cross_entropy): a partial or accumulating op must name "

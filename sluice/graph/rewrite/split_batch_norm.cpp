@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::graph {
 namespace {
 
@@ -77,7 +79,7 @@ SplitGraph split_batch_norms(const Graph& logical, const std::vector<bool>& slic
   Splitter splitter(logical);
   for (OpIndex index = 0; index < logical.op_count(); ++index) {
     const Op& op = logical.op(index);
-    const bool is_sliced = sliced.at(static_cast<std::size_t>(index));
+    const bool is_sliced = sliced.at(as_index(index));
     if (is_sliced && op.kind == OpKind::kBatchNorm) {
       splitter.split_forward(op);
     } else if (is_sliced && op.kind == OpKind::kBatchNormBackward) {

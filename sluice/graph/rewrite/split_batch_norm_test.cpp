@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/autodiff/autodiff.hpp"
 #include "sluice/graph/builder/builder.hpp"
 #include "sluice/graph/builder/validate.hpp"
@@ -59,7 +60,7 @@ TEST(SplitBatchNorm, MakesAValidGraphOfPartsThatAreSlicedButForMerges) {
   EXPECT_EQ(ops(split.graph, OpKind::kBatchNormMerge).size(), 2U);
   for (OpIndex i = 0; i < split.graph.op_count(); ++i) {
     const bool merge = split.graph.op(i).kind == OpKind::kBatchNormMerge;
-    EXPECT_EQ(split.sliced[static_cast<std::size_t>(i)], !merge) << split.graph.op(i).name;
+    EXPECT_EQ(split.sliced[as_index(i)], !merge) << split.graph.op(i).name;
   }
 }
 

@@ -2,7 +2,8 @@
 
 #include <array>
 
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/base/as_index.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 
 namespace sluice::graph {
 namespace {
@@ -132,7 +133,7 @@ std::optional<ForwardClaim> forward_claim(const Op& op, const Shapes& inputs, co
   static constexpr std::array<Claim (*)(const Op&, const Shapes&, const Shapes&), kOpKinds> kClaims{
       SLUICE_OPS(SLUICE_CLAIM)};
 #undef SLUICE_CLAIM
-  return kClaims.at(static_cast<std::size_t>(op.kind))(op, inputs, outputs);
+  return kClaims.at(as_index(op.kind))(op, inputs, outputs);
 }
 
 }  // namespace sluice::graph

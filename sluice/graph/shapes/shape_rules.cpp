@@ -6,7 +6,8 @@
 #include <array>
 #include <utility>
 
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/base/as_index.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 #include "sluice/graph/shapes/shape_rule.hpp"
 
 namespace sluice::graph {
@@ -38,7 +39,7 @@ Status ShapeRule::expect_shape(std::string_view what, const Shape& got, const Sh
 }
 
 Status ShapeRule::expect_axis(std::int64_t axis) const {
-  if (axis >= 0 && axis < static_cast<std::int64_t>(inputs[0].size())) return {};
+  if (axis >= 0 && axis < std::ssize(inputs[0])) return {};
   return error(fmt::format("expects an axis of {}, got {}", to_string(inputs[0]), axis));
 }
 
@@ -141,7 +142,7 @@ Result<std::vector<Shape>> infer_shapes(OpKind kind, const Attributes& attribute
   const bool defaults = std::holds_alternative<NoAttributes>(attributes);
   const ShapeRule rule{kind, defaults ? default_attributes(kind) : attributes, slice, inputs};
   if (!of_family(kind, rule.attributes)) return rule.error("has the attributes of another kind of op");
-  return kRules.at(static_cast<std::size_t>(kind))(rule);
+  return kRules.at(as_index(kind))(rule);
 }
 
 }  // namespace sluice::graph

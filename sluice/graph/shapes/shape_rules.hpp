@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "sluice/base/result.hpp"
-#include "sluice/graph/op.hpp"
+#include "sluice/graph/ops/op.hpp"
 
 namespace sluice::graph {
 

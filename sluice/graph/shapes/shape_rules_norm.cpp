@@ -21,7 +21,7 @@ Result<Shapes> merged_statistics(const ShapeRule& rule) {
   const Shape& stats = rule.inputs[0];
   if (stats[0] != 2) return rule.error(fmt::format("expects statistics [2, C], got {}", to_string(stats)));
   for (const Shape& shape : rule.inputs) SLUICE_RETURN_IF_ERROR(rule.expect_shape("statistics", shape, stats));
-  SLUICE_RETURN_IF_ERROR(expect_size(rule, static_cast<std::int64_t>(rule.inputs.size()) - 1));
+  SLUICE_RETURN_IF_ERROR(expect_size(rule, std::ssize(rule.inputs) - 1));
   return Shapes{stats, stats};
 }
 

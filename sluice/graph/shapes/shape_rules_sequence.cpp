@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/shapes/shape_rule.hpp"
 
 namespace sluice::graph {
@@ -27,7 +28,7 @@ Result<Shape> permuted(const ShapeRule& rule, const Shape& shape, const std::vec
   std::vector<bool> taken(shape.size());
   Shape result;
   for (const std::int64_t axis : axes) {
-    const auto slot = static_cast<std::size_t>(axis);
+    const auto slot = as_index(axis);
     if (axis < 0 || slot >= shape.size() || taken[slot]) break;
     taken[slot] = true;
     result.push_back(shape[slot]);

@@ -6,7 +6,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/base/as_index.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 #include "sluice/kernels/backends/backends.hpp"
 #include "sluice/testing/on_gpu.hpp"
 #include "sluice/testing/op_cases/op_cases.hpp"
@@ -102,16 +103,16 @@ struct AlignedDelete {
 using AlignedBuffer = std::unique_ptr<std::byte, AlignedDelete>;
 
 AlignedBuffer copy_of(std::span<const std::byte> bytes) {
-  const auto size = static_cast<std::size_t>(align_up(static_cast<Bytes>(bytes.size()), 4 * kKiB));
-  AlignedBuffer copy(static_cast<std::byte*>(std::aligned_alloc(static_cast<std::size_t>(4 * kKiB), size)));
+  const auto size = static_cast<std::size_t>(align_up(std::ssize(bytes), 4 * kKiB));
+  AlignedBuffer copy(static_cast<std::byte*>(std::aligned_alloc(as_index(4 * kKiB), size)));
   std::memcpy(copy.get(), bytes.data(), bytes.size());
   return copy;
 }
 
 bool same_size(testing::GraphRunner& runner, graph::OpIndex op, const graph::InPlace& pair) {
   const graph::Op& node = runner.graph().op(op);
-  return runner.bytes(node.inputs[static_cast<std::size_t>(pair.input)]).size() ==
-         runner.bytes(node.outputs[static_cast<std::size_t>(pair.output)]).size();
+  return runner.bytes(node.inputs[as_index(pair.input)]).size() ==
+         runner.bytes(node.outputs[as_index(pair.output)]).size();
 }
 
 // With the processor that the kernels run on.
@@ -123,9 +124,9 @@ std::shared_ptr<void> share(const testing::GraphRunner& runner, const AlignedBuf
 std::vector<std::byte> output_bits(testing::GraphRunner& runner, graph::OpIndex op, const graph::InPlace& pair,
                                    bool in_place) {
   const graph::Op& node = runner.graph().op(op);
-  const auto source = static_cast<std::size_t>(pair.input);
+  const auto source = as_index(pair.input);
   const auto input_bytes = runner.bytes(node.inputs[source]);
-  const auto output_size = runner.bytes(node.outputs[static_cast<std::size_t>(pair.output)]).size();
+  const auto output_size = runner.bytes(node.outputs[as_index(pair.output)]).size();
   EXPECT_EQ(input_bytes.size(), output_size);
   const AlignedBuffer input = copy_of(input_bytes);
   const AlignedBuffer apart = copy_of(input_bytes);
@@ -134,7 +135,7 @@ std::vector<std::byte> output_bits(testing::GraphRunner& runner, graph::OpIndex 
   auto operands = runner.operands(op);
   std::byte* const target = in_place ? input.get() : apart.get();
   operands[source] = input.get();
-  operands[node.inputs.size() + static_cast<std::size_t>(pair.output)] = target;
+  operands[node.inputs.size() + as_index(pair.output)] = target;
   EXPECT_TRUE(runner.compiled().run(op, operands, {.learning_rate = 0.1F}).ok());
   return {target, target + output_size};
 }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/choose.hpp"
 #include "sluice/kernels/backends/backends.hpp"
 #include "sluice/models/model.hpp"
@@ -41,11 +42,11 @@ TEST(ProcessorKernels, AnOpRunsByTheKernelOfItsProcessor) {
   const auto compiled = compile_for(small_step(), {{}, {1, "reference"}}).value();
   const graph::Graph& graph = compiled->graph();
   const auto update = std::ranges::find(graph.ops(), graph::OpKind::kSgdUpdate, &graph::Op::kind);
-  const auto index = static_cast<graph::OpIndex>(update - graph.ops().begin());
-  const auto elements = static_cast<std::size_t>(graph::element_count(graph.tensor(update->inputs[0]).shape));
+  const auto index = as_id<graph::OpIndex>(update - graph.ops().begin());
+  const auto elements = as_index(graph::element_count(graph.tensor(update->inputs[0]).shape));
   const auto run_on = [&](ProcessorId processor) {
     std::vector<graph::OpChoice> choices(graph.ops().size());
-    choices[static_cast<std::size_t>(index)].processor = processor;
+    choices[as_index(index)].processor = processor;
     const auto chosen = compiled->rescheduled(graph::chosen_step(graph, choices));
     std::vector<std::vector<float>> storage;
     for (std::size_t i = 0; i < 3; ++i) storage.emplace_back(elements, 0.3F + static_cast<float>(i));

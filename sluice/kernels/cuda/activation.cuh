@@ -3,7 +3,7 @@
 
 #include <cuda_runtime.h>
 
-#include "sluice/graph/op.hpp"
+#include "sluice/graph/ops/op.hpp"
 
 namespace sluice::kernels::cuda {
 

@@ -10,7 +10,7 @@
 #include <initializer_list>
 #include <type_traits>
 
-#include "sluice/graph/tensor.hpp"
+#include "sluice/graph/ops/tensor.hpp"
 #include "sluice/kernels/bf16.hpp"
 #include "sluice/kernels/cuda/divisor.cuh"
 #include "sluice/kernels/cuda/groups.cuh"

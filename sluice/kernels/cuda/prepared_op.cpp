@@ -4,7 +4,7 @@
 #include <map>
 
 #include "sluice/gpu/check_cuda.hpp"
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 
 namespace sluice::kernels::cuda {
 namespace {

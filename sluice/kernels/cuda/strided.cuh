@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "sluice/base/check.hpp"
-#include "sluice/graph/tensor.hpp"
+#include "sluice/graph/ops/tensor.hpp"
 #include "sluice/kernels/cuda/divisor.cuh"
 
 namespace sluice::kernels::cuda {

@@ -1,6 +1,7 @@
 // Convolutions: by Winograd's algorithm where that pays, else directly; by a loop of our own where oneDNN has no code.
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/kernels/onednn/convolution_primitives.hpp"
 #include "sluice/kernels/onednn/depthwise.hpp"
 #include "sluice/kernels/onednn/reordered_weights.hpp"
@@ -70,7 +71,7 @@ KernelPtr make_by_method(MakeConvolution make, const KernelRequest& request, con
   KernelPtr fast = winograd ? make_in_parts(request, is_image, request.scratch, make_part) : nullptr;
   if (fast != nullptr) return fast;
   if (request.method == Method::kWinograd) throw dnnl::error(dnnl_unimplemented, "no Winograd kernel");
-  const auto weights = static_cast<std::size_t>(std::ranges::find(is_image, false) - is_image.begin());
+  const auto weights = as_index(std::ranges::find(is_image, false) - is_image.begin());
   return make_direct(make, request, weights, engine);
 }
 

@@ -6,17 +6,19 @@
 #include <cmath>
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::kernels {
 namespace {
 
 struct DepthwiseImages {
   std::int64_t samples, channels, height, width;
 
-  std::size_t count() const { return static_cast<std::size_t>(samples * channels * height * width); }
+  std::size_t count() const { return as_index(samples * channels * height * width); }
   // In blocks of 16 channels.
   std::size_t at(std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w) const {
     const std::int64_t block = n * (channels / kChannelBlock) + c / kChannelBlock;
-    return static_cast<std::size_t>(((block * height + h) * width + w) * kChannelBlock + c % kChannelBlock);
+    return as_index(((block * height + h) * width + w) * kChannelBlock + c % kChannelBlock);
   }
   graph::Shape shape() const { return {samples, channels, height, width}; }
 };
@@ -59,8 +61,8 @@ std::vector<float> depthwise_results(const DepthwiseCase& each, std::vector<floa
   const int before = omp_get_max_threads();
   omp_set_num_threads(threads);
   const KernelPtr kernel = make_depthwise_backward_weights(each.request());
-  const auto weights = static_cast<std::size_t>(each.x.channels * each.window.kernel_h * each.window.kernel_w);
-  std::vector<float> results(weights + static_cast<std::size_t>(each.x.channels), NAN);
+  const auto weights = as_index(each.x.channels * each.window.kernel_h * each.window.kernel_w);
+  std::vector<float> results(weights + as_index(each.x.channels), NAN);
   EXPECT_EQ(kernel->outputs[0].get_size(), weights * sizeof(float));
   std::vector<void*> operands{x.data(), dy.data(), results.data(), results.data() + weights};
   EXPECT_TRUE(kernel->run(operands, {}).ok());

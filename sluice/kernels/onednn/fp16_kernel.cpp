@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 #include "sluice/kernels/onednn/loops/convert.hpp"
 #include "sluice/kernels/onednn/loops/loop_kernel.hpp"
 

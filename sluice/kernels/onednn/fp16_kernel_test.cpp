@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/kernels/fp16.hpp"
 
 namespace sluice::kernels {
@@ -22,7 +23,7 @@ std::vector<Float16> all_patterns() {
 // What a kernel of one input and one output makes of every fp16 there is.
 std::vector<Float16> run_on_all(Kernel& kernel) {
   std::vector<Float16> from = all_patterns(), to(kPatterns);
-  std::vector<std::byte> workspace(static_cast<std::size_t>(kernel.workspace_bytes) + 64);
+  std::vector<std::byte> workspace(as_index(kernel.workspace_bytes) + 64);
   void* const scratch = workspace.data() + (64 - reinterpret_cast<std::uintptr_t>(workspace.data()) % 64);
   std::vector<void*> operands{from.data(), to.data()};
   if (kernel.workspace_bytes > 0) operands.push_back(scratch);

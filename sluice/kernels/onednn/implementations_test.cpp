@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/choose.hpp"
 #include "sluice/kernels/backends/backends.hpp"
 #include "sluice/models/model.hpp"
@@ -21,7 +22,7 @@ constexpr double kRounding = 1e-4;  // of the largest value: Winograd rounds mor
 std::vector<graph::OpChoice> every_op(const graph::Graph& graph, std::int32_t implementation, ProcessorId processor) {
   std::vector<graph::OpChoice> choices;
   for (const graph::Op& op : graph.ops()) {
-    const bool has = static_cast<std::size_t>(implementation) < op.implementations.size();
+    const bool has = as_index(implementation) < op.implementations.size();
     choices.push_back({has ? implementation : 0, processor});
   }
   return choices;

@@ -10,7 +10,7 @@
 #include "sluice/graph/choose.hpp"
 #include "sluice/graph/footprint.hpp"
 #include "sluice/graph/in_place.hpp"
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 #include "sluice/kernels/onednn/kernel_cache.hpp"
 
 namespace sluice::kernels {
@@ -295,7 +295,7 @@ class Lowering {
     const std::vector<graph::TensorId> new_id = graph::merge_in_place(result_.graph);
     std::vector<Layout> layouts(result_.graph.tensors().size());
     // Backwards, so that a storage keeps the layout of its first tensor; merged ones are the same bytes anyway.
-    for (std::size_t i = new_id.size(); i-- > 0;) layouts[static_cast<std::size_t>(new_id[i])] = result_.layouts[i];
+    for (std::size_t i = new_id.size(); i-- > 0;) layouts[as_index(new_id[i])] = result_.layouts[i];
     result_.layouts = std::move(layouts);
   }
 

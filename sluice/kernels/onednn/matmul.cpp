@@ -1,6 +1,7 @@
 // Batched matrix products. A permutation is only other strides: oneDNN's matmul reads and writes heads where they lie
 // in [B, S, H, D], so attention moves nothing but what it computes. One of an operand's last two dimensions must have
 // its elements side by side; where neither has, the operand is packed in the workspace, before or after.
+#include "sluice/base/as_index.hpp"
 #include "sluice/kernels/onednn/primitive_kernel.hpp"
 
 namespace sluice::kernels {
@@ -46,8 +47,8 @@ Matrices permuted(const OperandRequest& operand, const std::vector<std::int64_t>
   const Matrices stored = matrices_of(operand);
   Matrices result = stored;
   for (std::size_t i = 0; i < perm.size(); ++i) {
-    result.extents[i] = stored.extents[static_cast<std::size_t>(perm[i])];
-    result.strides[i] = stored.strides[static_cast<std::size_t>(perm[i])];
+    result.extents[i] = stored.extents[as_index(perm[i])];
+    result.strides[i] = stored.strides[as_index(perm[i])];
   }
   return result;
 }
@@ -57,8 +58,8 @@ Matrices product_in(const OperandRequest& y, const std::vector<std::int64_t>& pe
   const Matrices stored = matrices_of(y);
   Matrices result = stored;
   for (std::size_t i = 0; i < perm.size(); ++i) {
-    result.extents[static_cast<std::size_t>(perm[i])] = stored.extents[i];
-    result.strides[static_cast<std::size_t>(perm[i])] = stored.strides[i];
+    result.extents[as_index(perm[i])] = stored.extents[i];
+    result.strides[as_index(perm[i])] = stored.strides[i];
   }
   return result;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/kernels/onednn/loops/convert.hpp"
 #include "sluice/kernels/onednn/loops/loop_kernel.hpp"
 #include "sluice/kernels/onednn/lowering.hpp"
@@ -21,10 +22,10 @@ class OnednnGraph : public CompiledGraph {
   const graph::Graph& graph() const override { return lowered_.graph; }
 
   Status run(graph::OpIndex op, std::span<void* const> operands, const StepContext& context) override {
-    const auto processor = static_cast<std::size_t>(lowered_.graph.op(op).processor);
+    const auto processor = as_index(lowered_.graph.op(op).processor);
     omp_set_num_threads(threads_.at(processor));  // a setting of the calling thread, which need not have compiled
     try {
-      return lowered_.kernels.at(static_cast<std::size_t>(op))->run(operands, context);
+      return lowered_.kernels.at(as_index(op))->run(operands, context);
     } catch (const dnnl::error& error) {
       const graph::Op& failed = lowered_.graph.op(op);
       return Error{ErrorCode::kUnsupported, "oneDNN failed in op " + failed.name + ": " + error.what()};
@@ -39,7 +40,7 @@ class OnednnGraph : public CompiledGraph {
     // oneDNN's memory objects know no const; a reorder only reads its source.
     const Layout& layout = stored_layout(tensor);
     if (!is_fp16(tensor)) return reorder(tensor, layout, const_cast<void*>(stored), plain_form(tensor), plain.data());
-    std::vector<float> widened(static_cast<std::size_t>(stored_elements(layout)));
+    std::vector<float> widened(as_index(stored_elements(layout)));
     convert(static_cast<const Float16*>(stored), std::ssize(widened), widened.data());
     reorder(tensor, with_type(layout, graph::DType::kF32), widened.data(), plain_form(tensor), plain.data());
   }
@@ -48,15 +49,13 @@ class OnednnGraph : public CompiledGraph {
     const Layout& layout = stored_layout(tensor);
     auto* const values = const_cast<float*>(plain.data());
     if (!is_fp16(tensor)) return reorder(tensor, plain_form(tensor), values, layout, stored);
-    std::vector<float> widened(static_cast<std::size_t>(stored_elements(layout)));
+    std::vector<float> widened(as_index(stored_elements(layout)));
     reorder(tensor, plain_form(tensor), values, with_type(layout, graph::DType::kF32), widened.data());
     convert(widened.data(), std::ssize(widened), static_cast<Float16*>(stored));
   }
 
  private:
-  const Layout& stored_layout(graph::TensorId tensor) const {
-    return lowered_.layouts[static_cast<std::size_t>(tensor)];
-  }
+  const Layout& stored_layout(graph::TensorId tensor) const { return lowered_.layouts[as_index(tensor)]; }
   bool is_fp16(graph::TensorId tensor) const { return lowered_.graph.tensor(tensor).dtype == graph::DType::kF16; }
   Layout plain_form(graph::TensorId tensor) const {
     return row_major_form(stored_layout(tensor), dnnl::memory::data_type::f32);

@@ -1,4 +1,5 @@
 // Transposition as oneDNN's reorder: x is described by strides that make its dimensions y's.
+#include "sluice/base/as_index.hpp"
 #include "sluice/kernels/onednn/primitive_kernel.hpp"
 
 namespace sluice::kernels {
@@ -11,7 +12,7 @@ KernelPtr make_transpose(const KernelRequest& request, const dnnl::engine& engin
   dnnl::memory::dims x_strides(x.size(), 1);
   for (std::size_t i = x.size(); i > 1; --i) x_strides[i - 2] = x_strides[i - 1] * x[i - 1];
   dnnl::memory::dims strides;
-  for (const std::int64_t axis : axes) strides.push_back(x_strides[static_cast<std::size_t>(axis)]);
+  for (const std::int64_t axis : axes) strides.push_back(x_strides[as_index(axis)]);
 
   const Layout from(y.shape, onednn_type(y.dtype), strides);
   const Layout to = plain_layout(y.shape, y.dtype);

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <memory>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::kernels {
 namespace {
 
@@ -15,8 +17,8 @@ struct Free {
 using Buffer = std::unique_ptr<float, Free>;
 
 Buffer waves(Bytes bytes, float frequency) {
-  const auto size = static_cast<std::size_t>(align_up(std::max<Bytes>(bytes, 64), 4 * kKiB));
-  Buffer buffer(static_cast<float*>(std::aligned_alloc(static_cast<std::size_t>(4 * kKiB), size)));
+  const auto size = as_index(align_up(std::max<Bytes>(bytes, 64), 4 * kKiB));
+  Buffer buffer(static_cast<float*>(std::aligned_alloc(as_index(4 * kKiB), size)));
   for (std::size_t i = 0; i < size / sizeof(float); ++i) buffer.get()[i] = std::sin(static_cast<float>(i) * frequency);
   return buffer;
 }

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/kernels/reference/reference_kernels.hpp"
 
 namespace sluice::kernels {
@@ -10,7 +11,7 @@ template <typename Visit>
 void for_each_in_channel(const graph::Shape& shape, std::int64_t c, Visit visit) {
   const std::int64_t pixels = graph::element_count(shape) / (shape[0] * shape[1]);
   for (std::int64_t n = 0; n < shape[0]; ++n)
-    for (std::int64_t p = 0; p < pixels; ++p) visit(static_cast<std::size_t>((n * shape[1] + c) * pixels + p));
+    for (std::int64_t p = 0; p < pixels; ++p) visit(as_index((n * shape[1] + c) * pixels + p));
 }
 
 double count_in_channel(const graph::Shape& shape) {
@@ -54,8 +55,7 @@ void apply_norm(const ReferenceCall& call, std::span<const float> stats, std::si
   const graph::Shape& shape = call.input_shape(0);
   const bool adds = call.input_count() > residual;
   for (std::int64_t c = 0; c < shape[1]; ++c) {
-    const ChannelNorm norm(stats, call.input<float>(1), static_cast<std::size_t>(c),
-                           call.as<graph::NormAttributes>().epsilon);
+    const ChannelNorm norm(stats, call.input<float>(1), as_index(c), call.as<graph::NormAttributes>().epsilon);
     for_each_in_channel(shape, c, [&](std::size_t i) {
       const double value = norm.apply(x[i]) + (adds ? call.input<float>(residual)[i] : 0.0F);
       y[i] = static_cast<float>(activate(call.as<graph::NormAttributes>().activation, value));
@@ -100,7 +100,7 @@ struct GradientSums {
 
 // Of one channel; rounded to `dscale_shift`, exact to the caller.
 GradientSums sum_gradients(const ReferenceCall& call, std::int64_t channel, std::span<float> dscale_shift) {
-  const auto c = static_cast<std::size_t>(channel);
+  const auto c = as_index(channel);
   const ChannelGradient of(call, c);
   GradientSums sums;
   for_each_in_channel(call.input_shape(0), channel, [&](std::size_t i) {
@@ -115,7 +115,7 @@ GradientSums sum_gradients(const ReferenceCall& call, std::int64_t channel, std:
 // `count`: elements of the channel in the whole batch, which the sums are over.
 void apply_gradient(const ReferenceCall& call, std::int64_t channel, const GradientSums& sums, double count) {
   const auto dx = call.output<float>(0);
-  const ChannelGradient of(call, static_cast<std::size_t>(channel));
+  const ChannelGradient of(call, as_index(channel));
   for_each_in_channel(call.input_shape(0), channel, [&](std::size_t i) {
     const double centred = of.gradient(i) - sums.dshift / count - of.norm.normalized(of.x[i]) * sums.dscale / count;
     dx[i] = static_cast<float>(of.norm.scale * of.norm.inverse * centred);
@@ -126,7 +126,7 @@ void batch_norm(const ReferenceCall& call) {
   const graph::Shape& shape = call.input_shape(0);
   for (std::int64_t c = 0; c < shape[1]; ++c) {
     const Moments moments = channel_moments(call.input<float>(0), shape, c);
-    store_moments(call, moments, static_cast<std::size_t>(c), count_in_channel(shape), 2, 1);
+    store_moments(call, moments, as_index(c), count_in_channel(shape), 2, 1);
   }
   apply_norm(call, call.output<float>(1), 3);
 }
@@ -138,8 +138,8 @@ void batch_norm_statistics(const ReferenceCall& call) {
   const graph::Shape& shape = call.input_shape(0);
   for (std::int64_t c = 0; c < shape[1]; ++c) {
     const Moments moments = channel_moments(call.input<float>(0), shape, c);
-    stats[static_cast<std::size_t>(c)] = static_cast<float>(moments.mean);
-    stats[static_cast<std::size_t>(shape[1] + c)] = static_cast<float>(moments.variance);
+    stats[as_index(c)] = static_cast<float>(moments.mean);
+    stats[as_index(shape[1] + c)] = static_cast<float>(moments.variance);
   }
 }
 
@@ -174,8 +174,7 @@ void batch_norm_backward_apply(const ReferenceCall& call) {
   const auto dscale_shift = call.input<float>(4);
   const std::int64_t channels = call.input_shape(0)[1];
   for (std::int64_t c = 0; c < channels; ++c) {
-    const GradientSums sums{dscale_shift[static_cast<std::size_t>(c)],
-                            dscale_shift[static_cast<std::size_t>(channels + c)]};
+    const GradientSums sums{dscale_shift[as_index(c)], dscale_shift[as_index(channels + c)]};
     apply_gradient(call, c, sums, static_cast<double>(call.as<graph::NormAttributes>().channel_elements));
   }
 }

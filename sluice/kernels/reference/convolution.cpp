@@ -1,3 +1,4 @@
+#include "sluice/base/as_index.hpp"
 #include "sluice/kernels/reference/reference_kernels.hpp"
 
 namespace sluice::kernels {
@@ -33,9 +34,9 @@ struct ConvolutionSpace {
             const std::int64_t fine_row = row * window.stride_h - window.pad_top + kh * window.dilation_h;
             const std::int64_t fine_col = col * window.stride_w - window.pad_left + kw * window.dilation_w;
             if (fine_row < 0 || fine_row >= fine[2] || fine_col < 0 || fine_col >= fine[3]) continue;
-            visit(static_cast<std::size_t>((fine_plane * fine[2] + fine_row) * fine[3] + fine_col),
-                  static_cast<std::size_t>((filter * w[2] + kh) * w[3] + kw),
-                  static_cast<std::size_t>((coarse_plane * coarse[2] + row) * coarse[3] + col));
+            visit(as_index((fine_plane * fine[2] + fine_row) * fine[3] + fine_col),
+                  as_index((filter * w[2] + kh) * w[3] + kw),
+                  as_index((coarse_plane * coarse[2] + row) * coarse[3] + col));
           }
   }
 };
@@ -44,7 +45,7 @@ void store(std::span<const double> sums, std::span<float> out) {
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<float>(sums[i]);
 }
 
-std::size_t pixels_of(const graph::Shape& image) { return static_cast<std::size_t>(image[2] * image[3]); }
+std::size_t pixels_of(const graph::Shape& image) { return as_index(image[2] * image[3]); }
 
 // Sums of y, started at the bias.
 std::vector<double> bias_sums(const ReferenceCall& call) {

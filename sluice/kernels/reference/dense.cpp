@@ -1,3 +1,4 @@
+#include "sluice/base/as_index.hpp"
 #include "sluice/kernels/reference/reference_kernels.hpp"
 
 namespace sluice::kernels {
@@ -14,11 +15,11 @@ struct ReferenceDenseSpace {
 
 ReferenceDenseSpace dense_space(const graph::Slice& slice, const graph::Shape& x, const graph::Shape& w,
                                 const graph::Shape& y) {
-  const auto in = static_cast<std::size_t>(w[1]);
-  const auto count = static_cast<std::size_t>(w[0]);
-  const auto rows = static_cast<std::size_t>(graph::element_count(x)) / in;
-  const auto total = static_cast<std::size_t>(graph::element_count(y)) / rows;
-  return {rows, in, total, static_cast<std::size_t>(slice.begin), count};
+  const auto in = as_index(w[1]);
+  const auto count = as_index(w[0]);
+  const auto rows = as_index(graph::element_count(x)) / in;
+  const auto total = as_index(graph::element_count(y)) / rows;
+  return {rows, in, total, as_index(slice.begin), count};
 }
 
 void dense(const ReferenceCall& call) {

@@ -3,7 +3,8 @@
 
 #include <cstddef>
 
-#include "sluice/graph/tensor.hpp"
+#include "sluice/base/as_index.hpp"
+#include "sluice/graph/ops/tensor.hpp"
 
 namespace sluice::kernels {
 
@@ -11,14 +12,14 @@ namespace sluice::kernels {
 inline std::size_t offset_of(const graph::Shape& shape, const graph::Shape& index) {
   std::int64_t offset = 0;
   for (std::size_t d = 0; d < shape.size(); ++d) offset = offset * shape[d] + index[d];
-  return static_cast<std::size_t>(offset);
+  return as_index(offset);
 }
 
 // Calls visit(index, flat offset) for every element, in row-major order.
 template <typename Visit>
 void for_each_index(const graph::Shape& shape, Visit visit) {
   graph::Shape index(shape.size(), 0);
-  const auto count = static_cast<std::size_t>(graph::element_count(shape));
+  const auto count = as_index(graph::element_count(shape));
   for (std::size_t flat = 0; flat < count; ++flat) {
     visit(static_cast<const graph::Shape&>(index), flat);
     for (std::size_t d = shape.size(); d-- > 0;) {
@@ -41,7 +42,7 @@ inline std::size_t broadcast_offset(const graph::Shape& shape, const graph::Shap
 inline graph::Shape permuted(const graph::Shape& shape, const graph::Shape& axes) {
   if (axes.empty()) return shape;
   graph::Shape result(shape.size());
-  for (std::size_t d = 0; d < shape.size(); ++d) result[d] = shape.at(static_cast<std::size_t>(axes[d]));
+  for (std::size_t d = 0; d < shape.size(); ++d) result[d] = shape.at(as_index(axes[d]));
   return result;
 }
 
@@ -49,7 +50,7 @@ inline graph::Shape permuted(const graph::Shape& shape, const graph::Shape& axes
 inline graph::Shape unpermuted(const graph::Shape& index, const graph::Shape& axes) {
   if (axes.empty()) return index;
   graph::Shape result(index.size());
-  for (std::size_t d = 0; d < index.size(); ++d) result.at(static_cast<std::size_t>(axes[d])) = index[d];
+  for (std::size_t d = 0; d < index.size(); ++d) result.at(as_index(axes[d])) = index[d];
   return result;
 }
 

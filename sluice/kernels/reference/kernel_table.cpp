@@ -1,5 +1,6 @@
 #include <array>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/kernels/reference/reference_kernels.hpp"
 
 namespace sluice::kernels {
@@ -13,7 +14,7 @@ void run_reference_kernel(const ReferenceCall& call) {
 #define SLUICE_LISTED(kind, ...) reference_kernel<graph::OpKind::kind>,
   static constexpr std::array<void (*)(const ReferenceCall&), graph::kOpKinds> kKernels{SLUICE_OPS(SLUICE_LISTED)};
 #undef SLUICE_LISTED
-  kKernels.at(static_cast<std::size_t>(call.op().kind))(call);
+  kKernels.at(as_index(call.op().kind))(call);
 }
 
 }  // namespace sluice::kernels

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/kernels/reference/reference_kernels.hpp"
 
 namespace sluice::kernels {
@@ -18,7 +19,7 @@ struct ReferenceResponseNorm {
   std::int64_t last(std::int64_t c) const { return std::min(shape[1] - 1, c + attributes.channels / 2); }
   std::int64_t pixels() const { return graph::element_count(shape) / (shape[0] * shape[1]); }
   std::size_t offset(std::int64_t n, std::int64_t c, std::int64_t pixel) const {
-    return static_cast<std::size_t>((n * shape[1] + c) * pixels() + pixel);
+    return as_index((n * shape[1] + c) * pixels() + pixel);
   }
   double factor() const { return double{attributes.alpha} / static_cast<double>(attributes.channels); }
   double scale(std::int64_t n, std::int64_t c, std::int64_t pixel) const {
@@ -40,7 +41,7 @@ void layer_norm(const ReferenceCall& call) {
   const auto scale_shift = call.input<float>(1);
   const auto y = call.output<float>(0);
   const auto stats = call.output<float>(1);
-  const auto features = static_cast<std::size_t>(call.input_shape(0).back());
+  const auto features = as_index(call.input_shape(0).back());
   const std::size_t rows = x.size() / features;
   for (std::size_t row = 0; row < rows; ++row) {
     const auto values = x.subspan(row * features, features);
@@ -64,7 +65,7 @@ void layer_norm_backward(const ReferenceCall& call) {
   const auto stats = call.input<float>(3);
   const auto dx = call.output<float>(0);
   const auto dscale_shift = call.output<float>(1);
-  const auto features = static_cast<std::size_t>(call.input_shape(0).back());
+  const auto features = as_index(call.input_shape(0).back());
   const std::size_t rows = x.size() / features;
   std::vector<double> sums(2 * features, 0.0);
   for (std::size_t row = 0; row < rows; ++row) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/kernels/reference/reference_kernels.hpp"
 
 namespace sluice::kernels {
@@ -18,7 +19,7 @@ void softmax(const ReferenceCall& call) {
   const auto x = call.input<float>(0);
   const auto y = call.output<float>(0);
   const graph::Shape& shape = call.input_shape(0);
-  const auto columns = static_cast<std::size_t>(shape.back());
+  const auto columns = as_index(shape.back());
   const double factor = call.as<graph::SoftmaxAttributes>().factor;
   for (std::size_t row = 0; row < x.size() / columns; ++row) {
     const std::size_t seen = call.as<graph::SoftmaxAttributes>().causal
@@ -40,7 +41,7 @@ void softmax_backward(const ReferenceCall& call) {
   const auto y = call.input<float>(0);
   const auto dy = call.input<float>(1);
   const auto dx = call.output<float>(0);
-  const auto columns = static_cast<std::size_t>(call.input_shape(0).back());
+  const auto columns = as_index(call.input_shape(0).back());
   for (std::size_t begin = 0; begin < y.size(); begin += columns) {
     double sum = 0;
     for (std::size_t i = begin; i < begin + columns; ++i) sum += double{y[i]} * dy[i];
@@ -53,8 +54,8 @@ void softmax_cross_entropy(const ReferenceCall& call) {
   const auto logits = call.input<float>(0);
   const auto labels = call.input<std::int32_t>(1);
   const auto probabilities = call.output<float>(1);
-  const auto classes = static_cast<std::size_t>(call.input_shape(0).back());
-  const auto first = static_cast<std::size_t>(call.slice().begin);
+  const auto classes = as_index(call.input_shape(0).back());
+  const auto first = as_index(call.slice().begin);
   double loss = 0;
   for (std::size_t n = 0; n < logits.size() / classes; ++n) {
     const auto row = logits.subspan(n * classes, classes);
@@ -62,7 +63,7 @@ void softmax_cross_entropy(const ReferenceCall& call) {
     double sum = 0;
     for (const float logit : row) sum += std::exp(logit - highest);
     const std::int32_t label = labels[first + n];
-    if (label != kLeftOut) loss += std::log(sum) + highest - row[static_cast<std::size_t>(label)];
+    if (label != kLeftOut) loss += std::log(sum) + highest - row[as_index(label)];
     for (std::size_t k = 0; k < classes; ++k)
       probabilities[n * classes + k] = static_cast<float>(std::exp(row[k] - highest) / sum);
   }
@@ -79,8 +80,8 @@ void softmax_cross_entropy_backward(const ReferenceCall& call) {
   const auto probabilities = call.input<float>(0);
   const auto labels = call.input<std::int32_t>(1);
   const auto dlogits = call.output<float>(0);
-  const auto classes = static_cast<std::size_t>(call.input_shape(0).back());
-  const auto first = static_cast<std::size_t>(call.slice().begin);
+  const auto classes = as_index(call.input_shape(0).back());
+  const auto first = as_index(call.slice().begin);
   const double count = counted(labels);
   const double scale = scale_of_loss(call, 2);
   for (std::size_t i = 0; i < dlogits.size(); ++i) {

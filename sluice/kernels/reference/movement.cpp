@@ -1,6 +1,7 @@
 // Ops that only move elements: 32-bit words or bytes, so that fp32 and i32 tensors take the same way.
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/kernels/reference/index_space.hpp"
 #include "sluice/kernels/reference/reference_kernels.hpp"
 
@@ -27,13 +28,12 @@ void sparse_product(const ReferenceCall& call) {
   const graph::SparseMatrix& matrix = *sparse.matrix;
   const auto x = call.input<float>(0);
   const auto y = call.output<float>(0);
-  const auto axis = static_cast<std::size_t>(sparse.axis);
+  const auto axis = as_index(sparse.axis);
   for_each_index(call.output_shape(0), [&](const graph::Shape& index, std::size_t i) {
     double sum = 0;
     graph::Shape source = index;
-    const auto row = static_cast<std::size_t>(index[axis]);
-    for (auto term = static_cast<std::size_t>(matrix.row_starts[row]);
-         term < static_cast<std::size_t>(matrix.row_starts[row + 1]); ++term) {
+    const auto row = as_index(index[axis]);
+    for (auto term = as_index(matrix.row_starts[row]); term < as_index(matrix.row_starts[row + 1]); ++term) {
       source[axis] = matrix.column_of[term];
       sum += double{matrix.values[term]} * x[offset_of(call.input_shape(0), source)];
     }
@@ -52,7 +52,7 @@ void transpose(const ReferenceCall& call) {
 void concat(const ReferenceCall& call) {
   const auto y = call.output<float>(0);
   const auto& attributes = call.as<graph::ConcatAttributes>();
-  const auto axis = static_cast<std::size_t>(attributes.axis);
+  const auto axis = as_index(attributes.axis);
   std::int64_t begin = 0;
   for (std::size_t part = 0; part < call.input_count(); ++part) {
     const auto x = call.input<float>(part);
@@ -71,7 +71,7 @@ void slice(const ReferenceCall& call) {
   const auto y = call.output<Word>(0);
   for_each_index(call.output_shape(0), [&](const graph::Shape& index, std::size_t i) {
     graph::Shape source = index;
-    source.at(static_cast<std::size_t>(part.axis)) += part.begin;
+    source.at(as_index(part.axis)) += part.begin;
     y[i] = x[offset_of(call.input_shape(0), source)];
   });
 }
@@ -83,24 +83,22 @@ void pad(const ReferenceCall& call) {
   std::fill(y.begin(), y.end(), Word{0});
   for_each_index(call.input_shape(0), [&](const graph::Shape& index, std::size_t i) {
     graph::Shape target = index;
-    target.at(static_cast<std::size_t>(part.axis)) += part.begin;
+    target.at(as_index(part.axis)) += part.begin;
     y[offset_of(call.output_shape(0), target)] = x[i];
   });
 }
 
 void slice_batch(const ReferenceCall& call) {
   const auto y = call.output_bytes(0);
-  const std::size_t sample = y.size() / static_cast<std::size_t>(call.output_shape(0)[0]);
-  const auto part =
-      call.input_bytes(0).subspan(static_cast<std::size_t>(call.as<graph::PartAttributes>().begin) * sample);
+  const std::size_t sample = y.size() / as_index(call.output_shape(0)[0]);
+  const auto part = call.input_bytes(0).subspan(as_index(call.as<graph::PartAttributes>().begin) * sample);
   std::copy_n(part.begin(), y.size(), y.begin());
 }
 
 void place_batch(const ReferenceCall& call) {
   const auto y = call.input_bytes(0);
-  const std::size_t sample = y.size() / static_cast<std::size_t>(call.input_shape(0)[0]);
-  const auto part =
-      call.output_bytes(0).subspan(static_cast<std::size_t>(call.as<graph::PartAttributes>().begin) * sample);
+  const std::size_t sample = y.size() / as_index(call.input_shape(0)[0]);
+  const auto part = call.output_bytes(0).subspan(as_index(call.as<graph::PartAttributes>().begin) * sample);
   std::copy(y.begin(), y.end(), part.begin());
 }
 

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/builder/validate.hpp"
 
 namespace sluice::kernels {
@@ -35,7 +36,7 @@ TEST(OpCases, HoldEveryKindAndFunction) {
       continue;
     EXPECT_TRUE(kinds.contains(static_cast<graph::OpKind>(kind))) << to_string(static_cast<graph::OpKind>(kind));
   }
-  EXPECT_EQ(functions.size(), static_cast<std::size_t>(graph::kLastUnaryFunction) + 1);
+  EXPECT_EQ(functions.size(), as_index(graph::kLastUnaryFunction) + 1);
 }
 
 TEST(OpCases, HaveNamesOfTheirOwn) {

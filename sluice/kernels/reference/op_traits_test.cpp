@@ -1,6 +1,6 @@
-// Each trait of the table in graph/op_traits.cpp against the behaviour that it stands for: the ops of the op cases, on
+// Each trait of the table in graph/ops/op_traits.cpp against the behaviour that it stands for: the ops of the op cases, on
 // their operands' values in the case, run by the reference kernels in another way than the case does.
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,6 +10,7 @@
 #include <functional>
 #include <set>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/kernels/reference/reference_kernels.hpp"
 #include "sluice/testing/op_cases/op_cases.hpp"
 
@@ -24,7 +25,7 @@ using StoredOperand = std::vector<std::byte>;
 using Buffers = std::vector<StoredOperand>;
 
 std::size_t byte_count(const graph::Tensor& tensor) {
-  return static_cast<std::size_t>(graph::element_count(tensor.shape)) * (tensor.dtype == graph::DType::kU8 ? 1 : 4);
+  return as_index(graph::element_count(tensor.shape)) * (tensor.dtype == graph::DType::kU8 ? 1 : 4);
 }
 
 // Runs an op in the storage of its inputs, and gives its outputs as they are then. An output that is an input, too, or
@@ -38,7 +39,7 @@ Buffers run(const graph::Graph& graph, const graph::Op& op, Buffers& inputs, con
     const auto same = std::find(op.inputs.begin(), op.inputs.end(), op.outputs[o]);
     const bool in_place = shared != nullptr && static_cast<std::size_t>(shared->output) == o;
     pointers.push_back(in_place                  ? inputs[static_cast<std::size_t>(shared->input)].data()
-                       : same != op.inputs.end() ? inputs[static_cast<std::size_t>(same - op.inputs.begin())].data()
+                       : same != op.inputs.end() ? inputs[as_index(same - op.inputs.begin())].data()
                                                  : outputs[o].data());
   }
   run_reference_kernel(ReferenceCall(graph, op, pointers, kTraitsContext));
@@ -73,14 +74,14 @@ void for_each_op(const Visit& visit) {
     Buffers values(graph.tensors().size());
     for (graph::TensorId id = 0; id < graph.tensor_count(); ++id) {
       const auto leaf = leaves.find(graph.tensor(id).name);
-      if (leaf != leaves.end()) values[static_cast<std::size_t>(id)] = stored(graph.tensor(id), leaf->second);
+      if (leaf != leaves.end()) values[as_index(id)] = stored(graph.tensor(id), leaf->second);
     }
     for (const graph::Op& op : graph.ops()) {
       Buffers inputs;
-      for (const graph::TensorId id : op.inputs) inputs.push_back(values[static_cast<std::size_t>(id)]);
+      for (const graph::TensorId id : op.inputs) inputs.push_back(values[as_index(id)]);
       visit(graph, op, inputs);
       const Buffers outputs = run(graph, op, inputs);
-      for (std::size_t o = 0; o < outputs.size(); ++o) values[static_cast<std::size_t>(op.outputs[o])] = outputs[o];
+      for (std::size_t o = 0; o < outputs.size(); ++o) values[as_index(op.outputs[o])] = outputs[o];
     }
   }
 }
@@ -94,8 +95,8 @@ std::set<graph::OpKind> kinds_where(const std::function<bool(const graph::OpTrai
 }
 
 bool may_overwrite(const graph::Graph& graph, const graph::Op& op, const graph::InPlace& pair) {
-  const graph::TensorId source = op.inputs[static_cast<std::size_t>(pair.input)];
-  const graph::TensorId target = op.outputs[static_cast<std::size_t>(pair.output)];
+  const graph::TensorId source = op.inputs[as_index(pair.input)];
+  const graph::TensorId target = op.outputs[as_index(pair.output)];
   return source != target && graph.tensor(source).shape == graph.tensor(target).shape &&
          std::count(op.inputs.begin(), op.inputs.end(), source) == 1;
 }
@@ -182,7 +183,7 @@ Part part_of(const graph::Graph& graph, const graph::Op& op, const graph::Operan
 }
 
 StoredOperand part_bytes(const StoredOperand& whole, std::int64_t extent, std::size_t part) {
-  const auto row = static_cast<std::int64_t>(whole.size()) / extent;
+  const auto row = std::ssize(whole) / extent;
   return {whole.begin() + row * boundary(extent, part), whole.begin() + row * boundary(extent, part + 1)};
 }
 

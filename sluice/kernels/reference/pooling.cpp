@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/kernels/reference/reference_kernels.hpp"
 
 namespace sluice::kernels {
@@ -17,7 +18,7 @@ struct PoolingSpace {
     for (std::int64_t plane = 0; plane < y[0] * y[1]; ++plane)
       for (std::int64_t row = 0; row < y[2]; ++row)
         for (std::int64_t col = 0; col < y[3]; ++col)
-          visit_window(plane, row, col, static_cast<std::size_t>((plane * y[2] + row) * y[3] + col), tap);
+          visit_window(plane, row, col, as_index((plane * y[2] + row) * y[3] + col), tap);
   }
 
   template <typename Tap>
@@ -27,7 +28,7 @@ struct PoolingSpace {
         const std::int64_t in_row = row * window.stride_h - window.pad_top + kh * window.dilation_h;
         const std::int64_t in_col = col * window.stride_w - window.pad_left + kw * window.dilation_w;
         if (in_row < 0 || in_row >= x[2] || in_col < 0 || in_col >= x[3]) continue;
-        tap(out, static_cast<std::size_t>((plane * x[2] + in_row) * x[3] + in_col), kh * window.kernel_w + kw);
+        tap(out, as_index((plane * x[2] + in_row) * x[3] + in_col), kh * window.kernel_w + kw);
       }
   }
 };
@@ -35,7 +36,7 @@ struct PoolingSpace {
 // What each output pixel's sum is divided by: all taps of the window, or those inside the image.
 std::vector<double> divisors(const PoolingSpace& space, const graph::PoolAttributes& attributes) {
   const graph::Window& window = attributes.window;
-  const auto pixels = static_cast<std::size_t>(graph::element_count(space.y));
+  const auto pixels = as_index(graph::element_count(space.y));
   if (attributes.count_padding)
     return std::vector<double>(pixels, static_cast<double>(window.kernel_h * window.kernel_w));
   std::vector<double> counts(pixels, 0.0);

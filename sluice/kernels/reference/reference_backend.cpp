@@ -4,7 +4,7 @@
 #include <map>
 
 #include "sluice/graph/in_place.hpp"
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 #include "sluice/kernels/bf16.hpp"
 #include "sluice/kernels/fp16.hpp"
 #include "sluice/kernels/reference/reference_kernels.hpp"

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/kernels/backend.hpp"
 
 namespace sluice::kernels {
@@ -36,12 +37,11 @@ class ReferenceCall {
 
   template <typename T>
   std::span<const T> input(std::size_t i) const {
-    return {static_cast<const T*>(operands_[i]), static_cast<std::size_t>(graph::element_count(input_shape(i)))};
+    return {static_cast<const T*>(operands_[i]), as_index(graph::element_count(input_shape(i)))};
   }
   template <typename T>
   std::span<T> output(std::size_t i) const {
-    return {static_cast<T*>(operands_[input_count() + i]),
-            static_cast<std::size_t>(graph::element_count(output_shape(i)))};
+    return {static_cast<T*>(operands_[input_count() + i]), as_index(graph::element_count(output_shape(i)))};
   }
   // The same without their type, for ops that only move: 4 bytes an element, u8 1.
   std::span<const std::byte> input_bytes(std::size_t i) const {
@@ -54,7 +54,7 @@ class ReferenceCall {
  private:
   std::size_t byte_count(graph::TensorId id) const {
     const graph::Tensor& tensor = graph_.tensor(id);
-    return static_cast<std::size_t>(graph::element_count(tensor.shape)) * (tensor.dtype == graph::DType::kU8 ? 1 : 4);
+    return as_index(graph::element_count(tensor.shape)) * (tensor.dtype == graph::DType::kU8 ? 1 : 4);
   }
 
   const graph::Graph& graph_;
@@ -67,7 +67,7 @@ class ReferenceCall {
 double activate(graph::Activation activation, double value);
 bool passes(graph::Activation activation, double value);
 
-// One of each kind (graph/op_table.hpp), named at the end of its family's file: SLUICE_REFERENCE_KERNEL(kRelu, relu).
+// One of each kind (graph/ops/op_table.hpp), named at the end of its family's file: SLUICE_REFERENCE_KERNEL(kRelu, relu).
 template <graph::OpKind Kind>
 void reference_kernel(const ReferenceCall& call);
 #define SLUICE_DECLARED(kind, ...) \

@@ -182,7 +182,7 @@ TEST(ReferenceValues, DropoutFollowsTheSharedDraws) {
   const Values y = run(graph::OpKind::kDropout, attributes, {{{1000}, x}}, {{1000}}, {}, context)[0];
   const auto dropped = std::count(y.begin(), y.end(), 0.0F);
   EXPECT_NEAR(static_cast<double>(dropped), 250, 50);
-  EXPECT_EQ(static_cast<std::int64_t>(y.size()) - dropped, std::count(y.begin(), y.end(), 1 / 0.75F));
+  EXPECT_EQ(std::ssize(y) - dropped, std::count(y.begin(), y.end(), 1 / 0.75F));
   EXPECT_EQ(y, run(graph::OpKind::kDropout, attributes, {{{1000}, x}}, {{1000}}, {}, context)[0]);
   EXPECT_NE(y, run(graph::OpKind::kDropout, attributes, {{{1000}, x}}, {{1000}}, {}, {.step = 5, .seed = 3})[0]);
 }

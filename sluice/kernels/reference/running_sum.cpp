@@ -1,3 +1,4 @@
+#include "sluice/base/as_index.hpp"
 #include "sluice/kernels/reference/reference_kernels.hpp"
 
 namespace sluice::kernels {
@@ -7,10 +8,10 @@ void running_sum(const ReferenceCall& call) {
   const auto x = call.input<float>(0);
   const auto y = call.output<float>(0);
   const graph::Shape& shape = call.input_shape(0);
-  const auto axis = static_cast<std::size_t>(call.as<graph::RunningSumAttributes>().axis);
-  const auto extent = static_cast<std::size_t>(shape[axis]);
-  const auto stride = static_cast<std::size_t>(
-      graph::element_count({shape.begin() + call.as<graph::RunningSumAttributes>().axis + 1, shape.end()}));
+  const auto axis = as_index(call.as<graph::RunningSumAttributes>().axis);
+  const auto extent = as_index(shape[axis]);
+  const auto stride =
+      as_index(graph::element_count({shape.begin() + call.as<graph::RunningSumAttributes>().axis + 1, shape.end()}));
   for (std::size_t first = 0; first < x.size(); ++first) {
     if (first / stride % extent != 0) continue;  // no line begins here
     double sum = 0;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/kernels/reference/reference_kernels.hpp"
 
 namespace sluice::kernels {
@@ -24,7 +25,7 @@ void for_each_id(const ReferenceCall& call, const graph::Shape& w, Visit visit) 
     const std::int64_t row = ids[i] - begin;
     const bool inside = row >= 0 && row < w[0];
     SLUICE_CHECK(inside || (!whole && ids[i] >= 0), "token " + std::to_string(ids[i]) + " is outside the vocabulary");
-    if (inside) visit(i, static_cast<std::size_t>(row));
+    if (inside) visit(i, as_index(row));
   }
 }
 
@@ -37,8 +38,7 @@ struct Gates {
 struct ReferenceCellSpace {
   std::size_t batch, hidden;
 
-  explicit ReferenceCellSpace(const graph::Shape& gates)
-      : batch(static_cast<std::size_t>(gates[0])), hidden(static_cast<std::size_t>(gates[1] / 4)) {}
+  explicit ReferenceCellSpace(const graph::Shape& gates) : batch(as_index(gates[0])), hidden(as_index(gates[1] / 4)) {}
 
   std::size_t gate(std::size_t n, std::size_t which, std::size_t k) const { return (n * 4 + which) * hidden + k; }
 
@@ -56,7 +56,7 @@ struct ReferenceCellSpace {
 void embedding(const ReferenceCall& call) {
   const auto w = call.input<float>(1);
   const auto y = call.output<float>(0);
-  const auto features = static_cast<std::size_t>(call.input_shape(1)[1]);
+  const auto features = as_index(call.input_shape(1)[1]);
   for_each_id(call, call.input_shape(1), [&](std::size_t i, std::size_t row) {
     for (std::size_t k = 0; k < features; ++k) y[i * features + k] = w[row * features + k];
   });
@@ -65,7 +65,7 @@ void embedding(const ReferenceCall& call) {
 void embedding_backward(const ReferenceCall& call) {
   const auto dy = call.input<float>(1);
   const auto dw = call.output<float>(0);
-  const auto features = static_cast<std::size_t>(call.output_shape(0)[1]);
+  const auto features = as_index(call.output_shape(0)[1]);
   std::vector<double> sums(dw.size(), 0.0);
   if (call.slice().accumulate) {
     const auto before = call.input<float>(2);

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "sluice/graph/loss_scale.hpp"
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 #include "sluice/kernels/reference/reference_kernels.hpp"
 
 namespace sluice::kernels {

@@ -1,9 +1,9 @@
-// What the reference kernels of all updates share (graph/op_table.hpp).
+// What the reference kernels of all updates share (graph/ops/op_table.hpp).
 #pragma once
 
 #include <algorithm>
 
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 #include "sluice/kernels/reference/reference_kernels.hpp"
 
 namespace sluice::kernels {

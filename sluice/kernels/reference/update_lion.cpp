@@ -1,4 +1,4 @@
-// Lion: see graph/autodiff/optimizer_lion.cpp.
+// Lion: see graph/optimizers/optimizer_lion.cpp.
 #include "sluice/kernels/reference/update.hpp"
 
 namespace sluice::kernels {

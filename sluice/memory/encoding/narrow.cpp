@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/check.hpp"
 
 namespace sluice::memory {
@@ -151,7 +152,7 @@ StoredChunk encode_narrow(const std::byte* chunk, Bytes bytes, Bytes element_byt
   } else {
     pack_as<std::uint32_t>(width, chunk, elements, encoded);
   }
-  std::memset(encoded + stored.value_bytes, 0, static_cast<std::size_t>(stored.stored_bytes - stored.value_bytes));
+  std::memset(encoded + stored.value_bytes, 0, as_index(stored.stored_bytes - stored.value_bytes));
   return stored;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/memory/encoding/chunk_coder.hpp"
 #include "sluice/testing/random/seeded_random.hpp"
 
@@ -14,8 +15,8 @@ using Integers = std::vector<std::byte>;
 
 // Elements below `bound`, one of which is bound - 1.
 Integers random_integers(testing::SeededRandom& random, Bytes bytes, Bytes element_bytes, std::uint64_t bound) {
-  Integers chunk(static_cast<std::size_t>(bytes));
-  const auto size = static_cast<std::size_t>(element_bytes);
+  Integers chunk(as_index(bytes));
+  const auto size = as_index(element_bytes);
   for (std::size_t at = 0; at < chunk.size(); at += size) {
     const auto element = static_cast<std::uint32_t>(random.between<std::uint64_t>(0, bound - 1));
     std::memcpy(chunk.data() + at, &element, size);
@@ -29,8 +30,8 @@ Integers random_integers(testing::SeededRandom& random, Bytes bytes, Bytes eleme
 // As if read from a slow tier, over what was there before.
 Integers decoded_integers(const Integers& encoded, const StoredChunk& stored, Bytes element_bytes) {
   Integers room(encoded.size(), std::byte{0x5a});
-  std::memcpy(room.data(), encoded.data(), static_cast<std::size_t>(stored.stored_bytes));
-  decode_narrow(room.data(), static_cast<Bytes>(room.size()), element_bytes, stored);
+  std::memcpy(room.data(), encoded.data(), as_index(stored.stored_bytes));
+  decode_narrow(room.data(), std::ssize(room), element_bytes, stored);
   return room;
 }
 
@@ -82,7 +83,7 @@ TEST(Narrow, TheFirstElementIsInTheLowestBits) {
 }
 
 TEST(Narrow, ANegativeNumberTakesItsChunkAsItIs) {
-  Integers tensor(static_cast<std::size_t>(2 * kEncodedChunkBytes));
+  Integers tensor(as_index(2 * kEncodedChunkBytes));
   const std::int32_t negative = -1;
   std::memcpy(tensor.data() + kEncodedChunkBytes + 400, &negative, sizeof negative);
   const Bytes first = kEncodedChunkBytes / 32;  // a bit of each

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/check.hpp"
 #include "sluice/memory/machine.hpp"
 
@@ -114,7 +115,7 @@ StoredChunk stored_chunk(Bytes bytes, Bytes element_bytes, Bytes nonzero_element
 
 ZeroValueCoder::ZeroValueCoder(ZeroValueLoops loops)
     : vectors_(loops == ZeroValueLoops::kBest && has_vectors()),
-      mask_(static_cast<std::size_t>(mask_bytes(kEncodedChunkBytes, kSmallestElement))) {}
+      mask_(as_index(mask_bytes(kEncodedChunkBytes, kSmallestElement))) {}
 
 StoredChunk ZeroValueCoder::encode(const std::byte* chunk, Bytes bytes, Bytes element_bytes, std::byte* encoded) {
   SLUICE_CHECK(bytes > 0 && bytes <= kEncodedChunkBytes && bytes % kBlockAlignment == 0, "a chunk's size");
@@ -124,15 +125,15 @@ StoredChunk ZeroValueCoder::encode(const std::byte* chunk, Bytes bytes, Bytes el
   const StoredChunk stored = stored_chunk(bytes, element_bytes, kept);
   if (stored.stored_bytes == bytes) return stored;
   const Bytes mask = mask_bytes(bytes, element_bytes);
-  std::memcpy(encoded + stored.value_bytes, mask_.data(), static_cast<std::size_t>(mask));
+  std::memcpy(encoded + stored.value_bytes, mask_.data(), as_index(mask));
   const Bytes end = stored.value_bytes + mask;
-  std::memset(encoded + end, 0, static_cast<std::size_t>(stored.stored_bytes - end));
+  std::memset(encoded + end, 0, as_index(stored.stored_bytes - end));
   return stored;
 }
 
 void ZeroValueCoder::decode(std::byte* chunk, Bytes bytes, Bytes element_bytes, const StoredChunk& stored) {
   SLUICE_CHECK(stored.stored_bytes < bytes && bytes <= kEncodedChunkBytes, "a chunk that is encoded");
-  std::memcpy(mask_.data(), chunk + stored.value_bytes, static_cast<std::size_t>(mask_bytes(bytes, element_bytes)));
+  std::memcpy(mask_.data(), chunk + stored.value_bytes, as_index(mask_bytes(bytes, element_bytes)));
   const Bytes kept = stored.value_bytes / element_bytes;
   if (element_bytes == 2) return unpack_plain<std::uint16_t>(chunk, bytes, kept, mask_.data());
   if (!vectors_) return unpack_plain<std::uint32_t>(chunk, bytes, kept, mask_.data());

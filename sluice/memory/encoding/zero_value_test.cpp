@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/memory/encoding/chunk_coder.hpp"
 #include "sluice/memory/machine.hpp"
 #include "sluice/testing/random/seeded_random.hpp"
@@ -15,17 +16,17 @@ using Chunk = std::vector<std::byte>;
 
 // Elements of any bits but zero, with a share of zeros.
 Chunk random_chunk(testing::SeededRandom& random, Bytes bytes, Bytes element_bytes, double zeros) {
-  Chunk chunk(static_cast<std::size_t>(bytes));
-  for (std::size_t at = 0; at < chunk.size(); at += static_cast<std::size_t>(element_bytes)) {
+  Chunk chunk(as_index(bytes));
+  for (std::size_t at = 0; at < chunk.size(); at += as_index(element_bytes)) {
     if (random.chance(zeros)) continue;
     const auto bits = random.between<std::uint32_t>(1, element_bytes == 2 ? 0xffffU : 0xffffffffU);
-    std::memcpy(chunk.data() + at, &bits, static_cast<std::size_t>(element_bytes));
+    std::memcpy(chunk.data() + at, &bits, as_index(element_bytes));
   }
   return chunk;
 }
 
 Bytes count_kept(const Chunk& chunk, Bytes element_bytes) {
-  const Chunk zero(static_cast<std::size_t>(element_bytes));
+  const Chunk zero(as_index(element_bytes));
   Bytes kept = 0;
   for (std::size_t at = 0; at < chunk.size(); at += zero.size()) {
     kept += std::memcmp(chunk.data() + at, zero.data(), zero.size()) != 0 ? 1 : 0;
@@ -36,8 +37,8 @@ Bytes count_kept(const Chunk& chunk, Bytes element_bytes) {
 // Read to where it is to be, over what was there before, and decoded.
 Chunk decoded(ZeroValueCoder& coder, const Chunk& encoded, const StoredChunk& stored, Bytes element_bytes) {
   Chunk room(encoded.size(), std::byte{0x5a});
-  std::memcpy(room.data(), encoded.data(), static_cast<std::size_t>(stored.stored_bytes));
-  coder.decode(room.data(), static_cast<Bytes>(room.size()), element_bytes, stored);
+  std::memcpy(room.data(), encoded.data(), as_index(stored.stored_bytes));
+  coder.decode(room.data(), std::ssize(room), element_bytes, stored);
   return room;
 }
 
@@ -61,7 +62,7 @@ TEST(ZeroValue, GivesBackEveryBitWhateverTheLoops) {
       continue;
     }
     ++packed;
-    ASSERT_EQ(std::memcmp(encoded.data(), encoded_plainly.data(), static_cast<std::size_t>(stored.stored_bytes)), 0);
+    ASSERT_EQ(std::memcmp(encoded.data(), encoded_plainly.data(), as_index(stored.stored_bytes)), 0);
     ASSERT_TRUE(decoded(best, encoded, stored, element_bytes) == chunk);
     ASSERT_TRUE(decoded(plain, encoded, stored, element_bytes) == chunk);
   }
@@ -70,7 +71,7 @@ TEST(ZeroValue, GivesBackEveryBitWhateverTheLoops) {
 }
 
 TEST(ZeroValue, OnlyAllBitsZeroIsZero) {
-  Chunk chunk(static_cast<std::size_t>(2 * kBlockAlignment));
+  Chunk chunk(as_index(2 * kBlockAlignment));
   const std::uint32_t bits[] = {0x80000000U /* -0.0 */, 0x7fc01234U /* a NaN with a payload */, 0xffc00000U,
                                 0x00000001U};
   std::memcpy(chunk.data() + 64, bits, sizeof bits);
@@ -98,7 +99,7 @@ TEST(ZeroValue, ATensorTakesWhatItsChunksTake) {
     const Chunk dense = random_chunk(random, kEncodedChunkBytes, element_bytes, 0);
     std::memcpy(tensor.data() + kEncodedChunkBytes, dense.data(), dense.size());  // the second saves nothing
     ZeroValueCoder coder;
-    Chunk encoded(static_cast<std::size_t>(kEncodedChunkBytes));
+    Chunk encoded(as_index(kEncodedChunkBytes));
     Bytes sum = 0;
     for (Bytes at = 0; at < bytes; at += kEncodedChunkBytes) {
       const Bytes size = std::min(kEncodedChunkBytes, bytes - at);

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdlib>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/memory/arena.hpp"
 #include "sluice/memory/observe/fault_stack.hpp"
 #include "sluice/memory/observe/page_tracker.hpp"
@@ -27,7 +28,7 @@ void load(const std::byte* at) { (void)*static_cast<const volatile std::byte*>(a
 void store(std::byte* at) { *static_cast<volatile std::byte*>(at) = std::byte{1}; }
 
 std::byte* closed_page() {
-  void* page = ::mmap(nullptr, static_cast<std::size_t>(kPage), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* page = ::mmap(nullptr, as_index(kPage), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return static_cast<std::byte*>(page);
 }
 
@@ -35,7 +36,7 @@ std::uintptr_t handler_stack = 0;
 
 void note_stack(int, siginfo_t* info, void*) {
   handler_stack = reinterpret_cast<std::uintptr_t>(&info);
-  ::mprotect(info->si_addr, static_cast<std::size_t>(kPage), PROT_READ);
+  ::mprotect(info->si_addr, as_index(kPage), PROT_READ);
 }
 
 // Generated code may use the stack pointer for data: the handler must run elsewhere. Skipped under sanitizers, which
@@ -60,7 +61,7 @@ TEST(FaultHandler, FaultsAreHandledOnTheStackGivenForThem) {
     const auto distance = static_cast<std::int64_t>(handler_stack - reinterpret_cast<std::uintptr_t>(&here));
     EXPECT_EQ(std::abs(distance) > kMiB, given);
     if (given) take_fault_stack();
-    ::munmap(page, static_cast<std::size_t>(kPage));
+    ::munmap(page, as_index(kPage));
   }
   ::sigaction(SIGSEGV, &before, nullptr);
 }

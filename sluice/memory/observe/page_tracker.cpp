@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/memory/observe/fault_handler.hpp"
 
 namespace sluice::memory {
@@ -24,7 +25,7 @@ int protection_of(ChunkState state) {
 }
 
 bool protect(std::byte* begin, Bytes bytes, int protection) {
-  return ::mprotect(begin, static_cast<std::size_t>(bytes), protection) == 0;
+  return ::mprotect(begin, as_index(bytes), protection) == 0;
 }
 
 std::int64_t most_mappings() {
@@ -82,7 +83,7 @@ Bytes PageTracker::chunk_of(Bytes range_bytes, Bytes largest) {
 PageTracker::PageTracker(const Options& options)
     : options_(options),
       watched_(std::make_unique<std::atomic<TrackedRange*>[]>(options.most_watched)),
-      open_chunks_(static_cast<std::size_t>(options.reach / kSmallestChunk + options.threads) + 64) {
+      open_chunks_(as_index(options.reach / kSmallestChunk + options.threads) + 64) {
   ranges_.reserve(options.most_ranges);
 }
 

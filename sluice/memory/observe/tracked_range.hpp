@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/check.hpp"
 #include "sluice/memory/machine.hpp"
 #include "sluice/memory/observe/wait_briefly.hpp"
@@ -33,7 +34,7 @@ class TrackedRange {
         bytes_(bytes),
         chunk_(chunk),
         number_(number),
-        states_(std::make_unique<std::atomic<ChunkState>[]>(static_cast<std::size_t>(chunk_count()))) {
+        states_(std::make_unique<std::atomic<ChunkState>[]>(as_index(chunk_count()))) {
     SLUICE_CHECK(begin_ % kSmallestChunk == 0 && bytes > 0 && bytes % kSmallestChunk == 0, "a range of whole pages");
     SLUICE_CHECK(chunk >= kSmallestChunk && std::has_single_bit(static_cast<std::uint64_t>(chunk)),
                  "a chunk of a power of two pages");
@@ -56,7 +57,7 @@ class TrackedRange {
     return rest < count * chunk_ ? rest : count * chunk_;
   }
 
-  std::atomic<ChunkState>& state(Bytes chunk) { return states_[static_cast<std::size_t>(chunk)]; }
+  std::atomic<ChunkState>& state(Bytes chunk) { return states_[as_index(chunk)]; }
 
   // Takes the chunk for this thread: its state, in which kBusy is now set. The caller stores the next state.
   ChunkState take(Bytes chunk) {

@@ -10,6 +10,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/parse.hpp"
 
 namespace sluice::memory {
@@ -70,9 +71,9 @@ class AllocationParser {
       if (known == kColumns.end()) {
         return error_at(field.column, fmt::format("unknown column '{}'; known: id, lower, upper, size", field.text));
       }
-      std::optional<std::size_t>& place = places_[static_cast<std::size_t>(known - kColumns.begin())];
+      std::optional<std::size_t>& place = places_[as_index(known - kColumns.begin())];
       if (place) return error_at(field.column, fmt::format("column '{}' is there twice", field.text));
-      place = static_cast<std::size_t>(&field - fields.data());
+      place = as_index(&field - fields.data());
     }
     for (std::size_t i = 0; i < kColumns.size(); ++i) {
       if (!places_[i]) return error_at(1, fmt::format("column '{}' is missing", kColumns[i]));

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/check.hpp"
 
 namespace sluice::memory {
@@ -25,8 +26,8 @@ class Placement {
     for (const Interval<Time>& live : item.live) {
       const Row row{range, live};
       insert(rows_, row);
-      const auto first = static_cast<std::size_t>(std::max(0, live.begin / kStride - 1));
-      const auto last = static_cast<std::size_t>(std::max(live.begin, live.end - 1) / kStride);
+      const auto first = as_index(std::max(0, live.begin / kStride - 1));
+      const auto last = as_index(std::max(live.begin, live.end - 1) / kStride);
       if (windows_.size() <= last) windows_.resize(last + 1);
       for (std::size_t window = first; window <= last; ++window) insert(windows_[window], row);
     }
@@ -82,7 +83,7 @@ class Placement {
   const std::vector<Row>& rows_near(const OffsetItem& item) const {
     static const std::vector<Row> kNone;
     if (item.live.size() != 1 || item.live.front().length() > kStride) return rows_;
-    const auto window = static_cast<std::size_t>(item.live.front().begin / kStride);
+    const auto window = as_index(item.live.front().begin / kStride);
     return window < windows_.size() ? windows_[window] : kNone;
   }
 

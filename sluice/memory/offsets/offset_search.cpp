@@ -45,8 +45,7 @@ class Restarts {
         tree_(blocks, capacity),
         limit_(limit),
         looks_(limit.effort > 0 ? limit.effort : std::numeric_limits<std::int64_t>::max()),
-        short_nodes_(
-            static_cast<double>(std::max(kFirstNodes, kNodesPerBlock * static_cast<std::int64_t>(blocks.size())))) {}
+        short_nodes_(static_cast<double>(std::max(kFirstNodes, kNodesPerBlock * std::ssize(blocks)))) {}
 
   SearchVerdict run() {
     std::int64_t spent_short = 0;

@@ -144,7 +144,7 @@ bool OffsetTree::rest_on_open(std::span<const Name> open, Last last) {
     for (const Name other : beside_[as_index(name)]) {
       if (placed_[as_index(other)] == 0) support = std::min(support, lowest_place(other) + block(other).bytes);
     }
-    looks_ += static_cast<std::int64_t>(beside_[as_index(name)].size());
+    looks_ += std::ssize(beside_[as_index(name)]);
     if (support == kNowhere) return false;
     place = std::max(place, align_up(support, block(name).alignment));
   }

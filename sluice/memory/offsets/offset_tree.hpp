@@ -24,6 +24,7 @@
 #include <span>
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/memory/offsets/offset_blocks.hpp"
 
 namespace sluice::memory {
@@ -89,8 +90,8 @@ class OffsetTree {
   bool passed_over(Name name, Last last) const;
   bool elder_is_open(Name name) const;
   bool out_of_patience();
-  void blame(Name name) { ++failures_[static_cast<std::size_t>(name)]; }
-  const OffsetBlock& block(Name name) const { return blocks_[static_cast<std::size_t>(name)]; }
+  void blame(Name name) { ++failures_[as_index(name)]; }
+  const OffsetBlock& block(Name name) const { return blocks_[as_index(name)]; }
 
   std::span<const OffsetBlock> blocks_;
   Bytes capacity_;

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/memory/transfer/deadline.hpp"
 #include "sluice/memory/transfer/transfer_engine.hpp"
 #include "sluice/memory/transfer/wake_flag.hpp"
@@ -29,7 +30,7 @@ class CopyEngine final : public TransferEngine {
   void submit(TransferId transfer, Bytes from_offset, Bytes to_offset, Bytes bytes) override;
   void wait(std::optional<Seconds> deadline, std::vector<FinishedTransfer>& finished) override;
   void wake() override;
-  int in_flight() const override { return static_cast<int>(queue_.size()); }
+  int in_flight() const override { return count_of(queue_); }
   std::vector<std::string> notes() const override { return notes_; }
 
   static constexpr Bytes kPieceBytes = kMiB;

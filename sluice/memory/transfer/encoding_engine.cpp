@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/check.hpp"
 
 namespace sluice::memory {
@@ -10,7 +11,7 @@ namespace {
 
 // Piece numbers as the inner engine sees them: below 0, so that a throttle takes them for more of the same transfer.
 TransferId index_of_piece(std::size_t number) { return -1 - static_cast<TransferId>(number); }
-std::size_t number_of_piece(TransferId index) { return static_cast<std::size_t>(-1 - index); }
+std::size_t number_of_piece(TransferId index) { return as_index(-1 - index); }
 
 }  // namespace
 
@@ -109,7 +110,7 @@ bool EncodingEngine::collect(std::vector<FinishedTransfer>& finished) {
       }
       const auto first = std::ranges::find_if(
           pieces_, [&](const Piece& piece) { return piece.transfer == transfer && piece.chunk == 0; });
-      number = static_cast<std::size_t>(first - pieces_.begin());
+      number = as_index(first - pieces_.begin());
     }
     const auto transfer = pieces_[number].transfer;
     finish_piece(pieces_[number], std::move(done.status));

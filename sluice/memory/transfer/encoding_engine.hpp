@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/interval.hpp"
 #include "sluice/memory/encoding/chunk_coder.hpp"
 #include "sluice/memory/transfer/deadline.hpp"
@@ -53,7 +54,7 @@ class EncodingEngine final : public TransferEngine {
   void wake() override;
   void help(const RunTogether& run) override { inner_->help(run); }
   void expect_help(bool expected) override { inner_->expect_help(expected); }
-  int in_flight() const override { return static_cast<int>(transfers_.size()); }
+  int in_flight() const override { return count_of(transfers_); }
   std::vector<std::string> notes() const override { return inner_->notes(); }
 
  private:

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <thread>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/memory/arena.hpp"
 #include "sluice/memory/transfer/copy_engine.hpp"
 #include "sluice/memory/transfer/shared_copy_engine.hpp"
@@ -35,7 +36,7 @@ class EncodingEngineTest : public ::testing::Test {
 
   EncodedTransfer find(TransferId transfer) {
     if (transfer == kRawOut) return {};
-    return {Encoding::kZeroValue, 4, &chunks_, &moved_.at(static_cast<std::size_t>(transfer))};
+    return {Encoding::kZeroValue, 4, &chunks_, &moved_.at(as_index(transfer))};
   }
   std::unique_ptr<EncodingEngine> encoder(std::unique_ptr<TransferEngine> inner, Bytes staging_chunks = 2) {
     return std::make_unique<EncodingEngine>(
@@ -80,7 +81,7 @@ class EncodingEngineTest : public ::testing::Test {
     return sum;
   }
   bool came_back() const {
-    return std::memcmp(fast_.data(), fast_.data() + kEncodedBytes, static_cast<std::size_t>(kEncodedBytes)) == 0;
+    return std::memcmp(fast_.data(), fast_.data() + kEncodedBytes, as_index(kEncodedBytes)) == 0;
   }
 
   Arena fast_ = Arena::map(kFastBytes + 8 * kEncodedChunkBytes, "fast").value();
@@ -92,8 +93,8 @@ class EncodingEngineTest : public ::testing::Test {
 TEST_F(EncodingEngineTest, BringsBackTheSameBytesAndMovesFewer) {
   for (const Bytes staging_chunks : {1, 2, 8}) {
     SCOPED_TRACE(staging_chunks);
-    std::memset(slow_.data(), 0x77, static_cast<std::size_t>(2 * kEncodedBytes));
-    std::memset(fast_.data() + kEncodedBytes, 0x55, static_cast<std::size_t>(kEncodedBytes));
+    std::memset(slow_.data(), 0x77, as_index(2 * kEncodedBytes));
+    std::memset(fast_.data() + kEncodedBytes, 0x55, as_index(kEncodedBytes));
     const auto out = encoder(outward(), staging_chunks);
     out->submit(kOut, 0, 0, kEncodedBytes);
     const auto finished = finish(*out);
@@ -114,7 +115,7 @@ TEST_F(EncodingEngineTest, WhatIsNotEncodedMovesAsItIsAndInTurn) {
   std::vector<Bytes> order;  // of the bytes moved: where they go
   auto inner = std::make_unique<CopyEngine>([&](Bytes from, Bytes to, Bytes bytes) {
     order.push_back(to);
-    std::memcpy(slow_.data() + to, fast_.data() + from, static_cast<std::size_t>(bytes));
+    std::memcpy(slow_.data() + to, fast_.data() + from, as_index(bytes));
     return Status();
   });
   const auto out = encoder(std::move(inner));
@@ -125,9 +126,7 @@ TEST_F(EncodingEngineTest, WhatIsNotEncodedMovesAsItIsAndInTurn) {
   EXPECT_EQ(finished[0].transfer, kOut);
   EXPECT_EQ(finished[1].transfer, kRawOut);
   EXPECT_TRUE(std::ranges::is_sorted(order));
-  EXPECT_EQ(std::memcmp(slow_.data() + kEncodedBytes, fast_.data() + 2 * kEncodedBytes,
-                        static_cast<std::size_t>(kEncodedBytes)),
-            0);
+  EXPECT_EQ(std::memcmp(slow_.data() + kEncodedBytes, fast_.data() + 2 * kEncodedBytes, as_index(kEncodedBytes)), 0);
   EXPECT_EQ(moved_[kRawOut], -1) << "known without the engine";
 }
 

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/memory/transfer/copy_engine.hpp"
 #include "sluice/memory/transfer/shared_copy_engine.hpp"
 #include "sluice/memory/transfer/throttled_engine.hpp"
@@ -18,7 +19,7 @@ std::unique_ptr<TransferEngine> blocking_file_engine(const Link& link, const Tie
   const SpillFile& file = *storages.file(from_file ? link.from : link.to);
   std::byte* const arena = storages.base(from_file ? link.to : link.from);
   auto move = [from_file, &file, arena](Bytes from, Bytes to, Bytes bytes) {
-    const auto size = static_cast<std::size_t>(bytes);
+    const auto size = as_index(bytes);
     return from_file ? file.read(from, {arena + to, size}) : file.write(to, {arena + from, size});
   };
   return std::make_unique<CopyEngine>(std::move(move), std::vector<std::string>{std::move(note)});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/threads/cpu_affinity.hpp"
 
 namespace sluice::memory {
@@ -26,7 +27,7 @@ SharedCopyEngine::Piece SharedCopyEngine::begin_piece(Submissions::iterator subm
 }
 
 void SharedCopyEngine::run(const Piece& piece) const {
-  copy_(to_ + piece.to, from_ + piece.from, static_cast<std::size_t>(piece.bytes));
+  copy_(to_ + piece.to, from_ + piece.from, as_index(piece.bytes));
   MemoryLine::hold_until(piece.end);
 }
 
@@ -46,7 +47,7 @@ bool SharedCopyEngine::may_copy(Clock::time_point now) const {
 bool SharedCopyEngine::report(std::vector<FinishedTransfer>& finished) {
   if (done_.empty()) return false;
   for (const TransferId transfer : done_) finished.push_back({transfer, {}});
-  in_flight_ -= static_cast<int>(done_.size());
+  in_flight_ -= count_of(done_);
   done_.clear();
   return true;
 }
@@ -85,7 +86,7 @@ void SharedCopyEngine::help(const RunTogether& together) {
       while (submission->bytes > 0) pieces.push_back(begin_piece(submission));
     }
   }
-  together(static_cast<std::int64_t>(pieces.size()), [&](std::int64_t i) { run(pieces[static_cast<std::size_t>(i)]); });
+  together(std::ssize(pieces), [&](std::int64_t i) { run(pieces[as_index(i)]); });
   const std::lock_guard lock(mutex_);
   for (const Piece& piece : pieces) end_piece(piece);
   changed_.notify_one();

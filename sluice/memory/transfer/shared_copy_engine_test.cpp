@@ -6,6 +6,7 @@
 #include <cstring>
 #include <thread>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/random.hpp"
 
 namespace sluice::memory {
@@ -39,9 +40,7 @@ struct TwoMemories {
     engine.wait(deadline, finished);
     return finished;
   }
-  bool same(Bytes bytes) const {
-    return std::memcmp(from.front().bytes, to.front().bytes, static_cast<std::size_t>(bytes)) == 0;
-  }
+  bool same(Bytes bytes) const { return std::memcmp(from.front().bytes, to.front().bytes, as_index(bytes)) == 0; }
 };
 
 TEST(SharedCopyEngine, TheComputeThreadsCopyWhatIsDue) {

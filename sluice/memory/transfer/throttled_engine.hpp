@@ -12,6 +12,7 @@
 #include <deque>
 #include <memory>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/memory/transfer/deadline.hpp"
 #include "sluice/memory/transfer/transfer_engine.hpp"
 
@@ -26,7 +27,7 @@ class ThrottledEngine final : public TransferEngine {
   void wake() override;
   void help(const RunTogether& run) override { inner_->help(run); }
   void expect_help(bool expected) override { inner_->expect_help(expected); }
-  int in_flight() const override { return static_cast<int>(transfers_.size()); }
+  int in_flight() const override { return count_of(transfers_); }
   std::vector<std::string> notes() const override { return inner_->notes(); }
 
   static constexpr Bytes kPieceBytes = 8 * kMiB;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/memory/arena.hpp"
 #include "sluice/memory/transfer/copy_engine.hpp"
 #include "sluice/memory/transfer/shared_copy_engine.hpp"
@@ -67,8 +68,8 @@ TEST(ThrottledEngine, ReportsInTurnAndNotBeforeTheVirtualEnd) {
   for (TransferId i = 0; i < 4; ++i) engine.submit(i, 0, 0, 10 * kMiB);
   std::vector<FinishedTransfer> finished;
   for (TransferId i = 0; i < 4; ++i) {
-    while (finished.size() == static_cast<std::size_t>(i)) engine.wait(std::nullopt, finished);
-    EXPECT_EQ(finished[static_cast<std::size_t>(i)].transfer, i);
+    while (finished.size() == as_index(i)) engine.wait(std::nullopt, finished);
+    EXPECT_EQ(finished[as_index(i)].transfer, i);
     EXPECT_GE(since(begin), (i + 1) * static_cast<double>(10 * kMiB) / 1e9);
   }
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/memory/process_memory.hpp"
 
 namespace sluice::memory {
@@ -60,7 +61,7 @@ std::vector<bool> TierStorages::kept(std::span<const Bytes> arena_bytes, std::sp
   for (std::size_t i = 0; i < storages_.size(); ++i) {
     const bool stitched = storages_[i].stitched || (i == kFastTier && !stitches.empty());
     const Bytes wanted = i < arena_bytes.size() ? align_down(arena_bytes[i], kBlockAlignment) : 0;
-    kept.push_back(!stitched && bytes(static_cast<TierId>(i)) >= wanted);
+    kept.push_back(!stitched && bytes(as_id<TierId>(i)) >= wanted);
   }
   return kept;
 }

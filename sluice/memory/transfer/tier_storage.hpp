@@ -8,11 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/result.hpp"
 #include "sluice/memory/arena.hpp"
 #include "sluice/memory/device_memory.hpp"
+#include "sluice/memory/files/spill_file.hpp"
 #include "sluice/memory/machine.hpp"
-#include "sluice/memory/spill_file.hpp"
 
 namespace sluice::memory {
 
@@ -56,7 +57,7 @@ class TierStorages {
     bool stitched = false;
   };
   void give_back(const std::vector<bool>& kept);
-  const Storage& storage(TierId tier) const { return storages_.at(static_cast<std::size_t>(tier)); }
+  const Storage& storage(TierId tier) const { return storages_.at(as_index(tier)); }
   Status check_range(TierId tier, Bytes offset, std::size_t bytes) const;
 
   std::vector<Storage> storages_;

@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/memory/numa_topology.hpp"
 #include "sluice/memory/page_mover.hpp"
 #include "sluice/memory/presets.hpp"
@@ -27,7 +28,7 @@ TEST(TierStorages, EveryKindKeepsWhatIsWritten) {
     EXPECT_EQ(storages->base(1) == nullptr, name == "file");
     EXPECT_EQ(storages->file(1) != nullptr, name == "file");
     for (const TierId tier : {0, 1}) {
-      EXPECT_EQ(storages->bytes(tier), sizes[static_cast<std::size_t>(tier)]);
+      EXPECT_EQ(storages->bytes(tier), sizes[as_index(tier)]);
       const std::vector<std::byte> written(10000, static_cast<std::byte>(40 + tier));
       std::vector<std::byte> back(10000);
       ASSERT_TRUE(storages->write(tier, 4096 + 3, written).ok());

@@ -9,6 +9,7 @@
 #include <memory>
 #include <thread>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/random.hpp"
 #include "sluice/memory/transfer/copy_engine.hpp"
 #include "sluice/memory/transfer/engine_factory.hpp"
@@ -48,7 +49,7 @@ Machine machine_for(const Case& wanted) {
 
 Result<std::unique_ptr<TransferEngine>> make_blocking(const Machine&, LinkId, const TierStorages& storages) {
   auto move = [&storages](Bytes from, Bytes to, Bytes bytes) {
-    return storages.read(1, from, {storages.base(0) + to, static_cast<std::size_t>(bytes)});
+    return storages.read(1, from, {storages.base(0) + to, as_index(bytes)});
   };
   return std::unique_ptr<TransferEngine>(std::make_unique<CopyEngine>(move));
 }
@@ -66,7 +67,7 @@ std::vector<Case> all_cases() {
 }
 
 std::vector<std::byte> pattern(std::uint64_t seed, Bytes bytes) {
-  std::vector<std::byte> content(static_cast<std::size_t>(bytes));
+  std::vector<std::byte> content(as_index(bytes));
   for (std::size_t i = 0; i + 8 <= content.size(); i += 8) {
     const std::uint64_t word = random_bits(seed, 0, i);
     std::memcpy(content.data() + i, &word, 8);
@@ -128,7 +129,7 @@ TEST_P(TransferEngines, RandomTransfersArriveWhereTheyShould) {
   EXPECT_EQ(engine_->in_flight(), static_cast<int>(count));
   drain(count);
 
-  std::vector<std::byte> arrived(static_cast<std::size_t>(kRoom));
+  std::vector<std::byte> arrived(as_index(kRoom));
   ASSERT_TRUE(storages_->read(to, 0, arrived).ok());
   EXPECT_TRUE(arrived == expected);
 }
@@ -143,8 +144,8 @@ TEST_P(TransferEngines, TransfersSubmittedWhileOthersAreUnderWay) {
     if (submitted % 4 == 0) engine_->wait(0.0, finished);
   }
   while (engine_->in_flight() > 0) engine_->wait(1.0, finished);
-  EXPECT_EQ(finished.size(), static_cast<std::size_t>(submitted));
-  std::vector<std::byte> arrived(static_cast<std::size_t>(kRoom));
+  EXPECT_EQ(finished.size(), as_index(submitted));
+  std::vector<std::byte> arrived(as_index(kRoom));
   ASSERT_TRUE(storages_->read(GetParam().to, 0, arrived).ok());
   EXPECT_TRUE(arrived == source);
 }
@@ -193,7 +194,7 @@ TEST_P(TransferEngines, WakingAllTheTimeStopsNothing) {
   drain(8);
   waker.request_stop();
   waker.join();
-  std::vector<std::byte> arrived(static_cast<std::size_t>(16 * kMiB));
+  std::vector<std::byte> arrived(as_index(16 * kMiB));
   ASSERT_TRUE(storages_->read(GetParam().to, 0, arrived).ok());
   EXPECT_EQ(std::memcmp(arrived.data(), source.data(), arrived.size()), 0);
 }
@@ -227,7 +228,7 @@ TEST(TransferLanes, WriteAndReadLanesRunAtOnce) {
   std::thread in(lane, 1, kHalf);
   out.join();
   in.join();
-  std::vector<std::byte> arrived(static_cast<std::size_t>(kHalf));
+  std::vector<std::byte> arrived(as_index(kHalf));
   ASSERT_TRUE(storages.read(1, 0, arrived).ok());
   EXPECT_TRUE(arrived == first);
   ASSERT_TRUE(storages.read(0, kHalf, arrived).ok());

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <utility>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/check.hpp"
 #include "sluice/memory/transfer/transfer_error.hpp"
 
@@ -35,8 +36,7 @@ Result<std::unique_ptr<UringEngine>> UringEngine::create(Config config) {
   return engine;
 }
 
-UringEngine::UringEngine(Config config)
-    : config_(std::move(config)), requests_(static_cast<std::size_t>(config_.queue_depth)) {
+UringEngine::UringEngine(Config config) : config_(std::move(config)), requests_(as_index(config_.queue_depth)) {
   for (std::size_t slot = requests_.size(); slot > 0; --slot) free_slots_.push_back(slot - 1);
 }
 
@@ -71,7 +71,7 @@ void UringEngine::register_arena() {
   std::vector<iovec> slices;
   for (Bytes offset = 0; offset < config_.arena_bytes; offset += kSliceBytes) {
     const Bytes bytes = std::min(kSliceBytes, config_.arena_bytes - offset);
-    slices.push_back({config_.arena + offset, static_cast<std::size_t>(bytes)});
+    slices.push_back({config_.arena + offset, as_index(bytes)});
   }
   const int result = io_uring_register_buffers(&ring_, slices.data(), static_cast<unsigned>(slices.size()));
   registered_ = result == 0;

@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/memory/transfer/deadline.hpp"
 #include "sluice/memory/transfer/tier_storage.hpp"
 #include "sluice/memory/transfer/transfer_engine.hpp"
@@ -52,7 +53,7 @@ class UringEngine final : public TransferEngine {
   void submit(TransferId transfer, Bytes from_offset, Bytes to_offset, Bytes bytes) override;
   void wait(std::optional<Seconds> deadline, std::vector<FinishedTransfer>& finished) override;
   void wake() override;
-  int in_flight() const override { return static_cast<int>(transfers_.size()); }
+  int in_flight() const override { return count_of(transfers_); }
   std::vector<std::string> notes() const override { return notes_; }
 
  private:

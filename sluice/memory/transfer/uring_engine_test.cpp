@@ -12,6 +12,7 @@
 #include <cstring>
 #include <functional>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/memory/presets.hpp"
 #include "sluice/memory/transfer/tier_storage.hpp"
 
@@ -115,7 +116,7 @@ TEST_F(UringEngineTest, OneFailureLeavesOtherTransfersAlone) {
   EXPECT_EQ(std::count_if(finished.begin(), finished.end(), [](auto& each) { return !each.status.ok(); }), 1);
   for (const FinishedTransfer& each : finished) {
     if (!each.status.ok()) continue;
-    std::vector<std::byte> back(static_cast<std::size_t>(kMiB));
+    std::vector<std::byte> back(as_index(kMiB));
     ASSERT_TRUE(storages_.read(1, each.transfer * kMiB, back).ok());
     EXPECT_EQ(std::memcmp(back.data(), content_.data() + each.transfer * kMiB, back.size()), 0);
   }

@@ -5,12 +5,14 @@
 
 #include <cstring>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::memory {
 namespace {
 
 // Pages that nobody touches, so that the kernel has to find them all.
 bool registers(io_uring& ring, Bytes bytes) {
-  const auto size = static_cast<std::size_t>(bytes);
+  const auto size = as_index(bytes);
   void* const memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return false;
   const iovec buffer{memory, size};

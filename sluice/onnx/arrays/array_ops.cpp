@@ -221,7 +221,7 @@ Result<HostArray> sliced(const HostArray& x, std::int64_t axis, std::int64_t sta
     for (std::int64_t i = from; step > 0 ? i < to : i > to; i += stride) positions.push_back(i);
   }
   graph::Shape shape = x.shape;
-  shape[as_index(axis)] = static_cast<std::int64_t>(positions.size());
+  shape[as_index(axis)] = std::ssize(positions);
   return picked_along(x, axis, positions, std::move(shape));
 }
 

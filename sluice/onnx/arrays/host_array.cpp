@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::onnx {
 
 HostArray integers(std::vector<std::int64_t> values) {
   HostArray array;
-  array.shape = {static_cast<std::int64_t>(values.size())};
+  array.shape = {std::ssize(values)};
   array.is_integer = true;
   array.ints = std::move(values);
   return array;
@@ -20,7 +22,7 @@ HostArray scalar(float value) {
 
 HostArray filled(graph::Shape shape, float value) {
   HostArray array;
-  array.floats.assign(static_cast<std::size_t>(graph::element_count(shape)), value);
+  array.floats.assign(as_index(graph::element_count(shape)), value);
   array.shape = std::move(shape);
   return array;
 }
@@ -28,7 +30,7 @@ HostArray filled(graph::Shape shape, float value) {
 HostArray filled(graph::Shape shape, std::int64_t value) {
   HostArray array;
   array.is_integer = true;
-  array.ints.assign(static_cast<std::size_t>(graph::element_count(shape)), value);
+  array.ints.assign(as_index(graph::element_count(shape)), value);
   array.shape = std::move(shape);
   return array;
 }

@@ -10,8 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/result.hpp"
-#include "sluice/graph/tensor.hpp"
+#include "sluice/graph/ops/tensor.hpp"
 
 namespace sluice::onnx {
 
@@ -27,8 +28,7 @@ struct HostArray {
 
   std::int64_t count() const { return static_cast<std::int64_t>(is_integer ? ints.size() : floats.size()); }
   double at(std::int64_t index) const {
-    return is_integer ? static_cast<double>(ints[static_cast<std::size_t>(index)])
-                      : floats[static_cast<std::size_t>(index)];
+    return is_integer ? static_cast<double>(ints[as_index(index)]) : floats[as_index(index)];
   }
 };
 
@@ -56,9 +56,9 @@ std::vector<T> transpose_elements(const std::vector<T>& x, const graph::Shape& s
   std::vector<T> y;
   y.reserve(x.size());
   for (std::int64_t at = 0; y.size() < x.size();) {
-    y.push_back(x[static_cast<std::size_t>(at)]);
+    y.push_back(x[as_index(at)]);
     for (std::size_t d = rank; d-- > 0;) {
-      const auto axis = static_cast<std::size_t>(axes[d]);
+      const auto axis = as_index(axes[d]);
       at += strides[axis];
       if (++position[d] < shape[axis]) break;
       at -= strides[axis] * shape[axis];

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::onnx {
 namespace {
 
@@ -38,7 +40,7 @@ void collect_parts(const WeightExpression& x, const std::string& initializer, st
   if (x.kind == Kind::kInitializer && x.name == initializer) parts.push_back({});
   const bool direct = x.kind == Kind::kSlice && x.parts[0]->kind == Kind::kInitializer;
   if (direct && x.parts[0]->name == initializer) {
-    parts.push_back({x.axis, x.begin, x.begin + x.shape[static_cast<std::size_t>(x.axis)]});
+    parts.push_back({x.axis, x.begin, x.begin + x.shape[as_index(x.axis)]});
   }
   for (const Weights& part : x.parts) {
     if (!direct) collect_parts(*part, initializer, parts);
@@ -68,7 +70,7 @@ std::string parameter_name(const Weights& weights, const std::string& hint) {
   std::string part;
   while (x->parts.size() == 1) {
     if (x->kind == Kind::kSlice) {
-      part = fmt::format("[{}:{}]{}", x->begin, x->begin + x->shape[static_cast<std::size_t>(x->axis)], part);
+      part = fmt::format("[{}:{}]{}", x->begin, x->begin + x->shape[as_index(x->axis)], part);
     }
     x = x->parts[0].get();
   }
@@ -220,7 +222,7 @@ Result<graph::TensorId> Conversion::tensor(const Value& value, const std::string
     graph::PartAttributes attributes;
     attributes.axis = axis;
     attributes.shape = builder.shape(x);
-    std::int64_t& extent = attributes.shape[static_cast<std::size_t>(axis)];
+    std::int64_t& extent = attributes.shape[as_index(axis)];
     attributes.begin = before;
     attributes.end = before + extent;
     extent += before + after;

@@ -143,7 +143,7 @@ Result<Equation> equation_of(Node& node) {
     begin = comma + 1;
   }
   equation.terms.push_back(text.substr(begin));
-  if (equation.terms.size() != static_cast<std::size_t>(node.inputs())) {
+  if (equation.terms.size() != as_index(node.inputs())) {
     return node.error(fmt::format("has {} terms for {} inputs", equation.terms.size(), node.inputs()));
   }
   return equation;
@@ -173,7 +173,7 @@ Status convert_einsum(Node& node) {
     Labelled operand;
     SLUICE_ASSIGN(operand.tensor, node.tensor(i));
     if (node.builder.failed()) return {};
-    const std::string& term = equation.terms[static_cast<std::size_t>(i)];
+    const std::string& term = equation.terms[as_index(i)];
     const std::size_t rank = node.builder.shape(operand.tensor).size();
     SLUICE_ASSIGN(operand.labels, expanded(node, term, rank));
     if (has_label(term, '.')) ellipsis = std::max(ellipsis, rank + 3 - term.size());
@@ -229,7 +229,7 @@ Status convert_fourier(Node& node) {
   SLUICE_ASSIGN(graph::TensorId x, node.tensor(0));
   if (node.builder.failed()) return {};
   const graph::Shape shape = node.builder.shape(x);
-  const auto rank = static_cast<std::int64_t>(shape.size());
+  const auto rank = std::ssize(shape);
   const bool inverse = node.attributes.integer("inverse", 0) != 0;
   const bool half = node.attributes.integer("onesided", 0) != 0;
   std::int64_t stated = node.attributes.integer("axis", node.opset() < 20 ? 1 : -2);

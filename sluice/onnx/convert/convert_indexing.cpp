@@ -69,11 +69,11 @@ struct Blocks {
 
 Result<Blocks> blocks_of(Node& node, const Indexed& given, std::int64_t batch) {
   const graph::Shape& indices = given.indices.shape;
-  if (indices.empty() || batch < 0 || batch >= static_cast<std::int64_t>(indices.size())) {
+  if (indices.empty() || batch < 0 || batch >= std::ssize(indices)) {
     return node.error(fmt::format("has indices {} for a batch of {} dimensions", graph::to_string(indices), batch));
   }
   const std::int64_t depth = indices.back();
-  if (depth < 1 || batch + depth > static_cast<std::int64_t>(given.shape.size())) {
+  if (depth < 1 || batch + depth > std::ssize(given.shape)) {
     return node.error(fmt::format("has indices {} into {}", graph::to_string(indices), graph::to_string(given.shape)));
   }
   Blocks blocks;
@@ -106,7 +106,7 @@ Status gather_computed_elements(Node& node) {
   if (node.builder.failed()) return {};
   const graph::Shape shape = node.builder.shape(x), wanted = node.builder.shape(indices);
   SLUICE_ASSIGN(const std::int64_t axis, positive_axis(node.attributes.integer("axis", 0), shape.size()));
-  const std::int64_t extent = shape[as_index(axis)], last = static_cast<std::int64_t>(shape.size()) - 1;
+  const std::int64_t extent = shape[as_index(axis)], last = std::ssize(shape) - 1;
   graph::Shape fitting = wanted;
   if (fitting.size() == shape.size()) fitting[as_index(axis)] = extent;
   if (fitting != shape) {
@@ -175,7 +175,7 @@ graph::SparseMatrix placement(const std::vector<Places>& updates, std::size_t be
 
 // 1 where no update of this round goes.
 Result<graph::TensorId> untouched(Node& node, const std::vector<Places>& updates, std::size_t round) {
-  HostArray kept = filled(graph::Shape{static_cast<std::int64_t>(updates.size()), 1}, 0.0F);
+  HostArray kept = filled(graph::Shape{std::ssize(updates), 1}, 0.0F);
   for (std::size_t i = 0; i < updates.size(); ++i) kept.floats[i] = updates[i].size() > round ? 0.0F : 1.0F;
   return constant(node, std::move(kept), fmt::format(".untouched{}", round));
 }
@@ -228,7 +228,7 @@ Status convert_scatter_elements(Node& node) {
   SLUICE_ASSIGN(const Places places, element_places(node, given, axis));
   SLUICE_ASSIGN(const graph::TensorId updates, node.tensor(2));
   const std::int64_t count = graph::element_count(given.shape);
-  const auto changed = static_cast<std::int64_t>(places.size());
+  const auto changed = std::ssize(places);
   if (graph::element_count(node.builder.shape(updates)) != changed) return node.error("has other updates than indices");
   SLUICE_ASSIGN(const graph::TensorId y, scattered(node, reshape_to(node, given.x, {count, 1}),
                                                    reshape_to(node, updates, {changed, 1}), places, count));
@@ -241,7 +241,7 @@ Status convert_scatter_blocks(Node& node) {
   SLUICE_ASSIGN(const Blocks blocks, blocks_of(node, given, 0));
   SLUICE_ASSIGN(const graph::TensorId updates, node.tensor(2));
   const std::int64_t rows = graph::element_count(given.shape) / blocks.size;
-  const auto changed = static_cast<std::int64_t>(blocks.places.size());
+  const auto changed = std::ssize(blocks.places);
   if (graph::element_count(node.builder.shape(updates)) != changed * blocks.size) {
     return node.error("has other updates than indices");
   }

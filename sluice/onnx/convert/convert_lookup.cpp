@@ -34,7 +34,7 @@ Status convert_embedding(Node& node, const Value& ids, std::int64_t axis) {
   table = reshape_to(node, table, {rows[0], graph::element_count(rows) / rows[0]});
   SLUICE_ASSIGN(graph::TensorId y, node.add(graph::OpKind::kEmbedding, {}, {ids.tensor, table}));
   graph::Shape shape = node.builder.shape(ids.tensor);
-  const auto looked_up = static_cast<std::int64_t>(shape.size());
+  const auto looked_up = std::ssize(shape);
   shape.insert(shape.end(), rows.begin() + 1, rows.end());
   y = reshape_to(node, y, shape);
   if (axis > 0 && !node.builder.failed()) {  // what was before the axis goes before the ids again

@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/onnx/convert/converters.hpp"
 #include "sluice/onnx/convert/tensor_ops.hpp"
 
@@ -38,7 +39,7 @@ Result<graph::TensorId> class_weights(Node& node, const graph::Shape& shape) {
   const std::int64_t left_out = node.attributes.integer("ignore_index", -1);
   if (left_out < 0 || left_out >= shape[1]) return weights;  // such a label is no class, so it counts nothing anyway
   HostArray counted = filled(along, 1.0F);
-  counted.floats[static_cast<std::size_t>(left_out)] = 0;
+  counted.floats[as_index(left_out)] = 0;
   SLUICE_ASSIGN(const graph::TensorId others, constant(node, std::move(counted), ".counted"));
   return weights < 0 ? others : combine(node, graph::BinaryFunction::kMultiply, weights, others);
 }

@@ -81,7 +81,7 @@ Status convert_reshape(Node& node) {
 Status convert_flatten(Node& node) {
   SLUICE_ASSIGN(const graph::Shape x, node.shape(0));
   const std::int64_t stated = node.attributes.integer("axis", 1);
-  const auto rank = static_cast<std::int64_t>(x.size());
+  const auto rank = std::ssize(x);
   if (stated < -rank || stated > rank)
     return node.error(fmt::format("has the axis {} for {}", stated, graph::to_string(x)));
   const std::int64_t axis = stated < 0 ? stated + rank : stated;

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/onnx/convert/converters.hpp"
 #include "sluice/onnx/convert/tensor_ops.hpp"
 
@@ -63,7 +64,7 @@ Status convert_fixed_batch_norm(Node& node, graph::TensorId x) {
   for (int input = 1; input <= 4; ++input) {
     SLUICE_ASSIGN(const graph::TensorId given, node.tensor(input));
     along.at(1) = graph::element_count(node.builder.shape(given));
-    by_channel.at(static_cast<std::size_t>(input)) = reshape_to(node, given, along);
+    by_channel.at(as_index(input)) = reshape_to(node, given, along);
   }
   const auto& [_, scale, shift, mean, variance] = by_channel;
   const float epsilon = node.attributes.real("epsilon", 1e-5F);
@@ -157,7 +158,7 @@ graph::Shape matrix_cut_at(const graph::Shape& shape, std::int64_t axis) {
 Status softmax_along(Node& node, graph::TensorId x, std::int64_t axis, bool causal) {
   graph::GraphBuilder& builder = node.builder;
   const graph::Shape shape = builder.shape(x);
-  const auto last = static_cast<std::int64_t>(shape.size()) - 1;
+  const auto last = std::ssize(shape) - 1;
   if (axis == last) {
     node.set(builder.softmax(x, 1, causal));
     return {};
@@ -170,7 +171,7 @@ Status softmax_along(Node& node, graph::TensorId x, std::int64_t axis, bool caus
   }
   std::vector<std::int64_t> swapped(shape.size());
   for (std::size_t d = 0; d < shape.size(); ++d) swapped[d] = static_cast<std::int64_t>(d);
-  std::swap(swapped[static_cast<std::size_t>(axis)], swapped.back());
+  std::swap(swapped[as_index(axis)], swapped.back());
   node.set(builder.transpose(builder.softmax(builder.transpose(x, swapped)), swapped));
   return {};
 }

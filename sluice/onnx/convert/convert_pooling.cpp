@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/onnx/convert/converters.hpp"
 #include "sluice/onnx/convert/spatial.hpp"
 #include "sluice/onnx/convert/tensor_ops.hpp"
@@ -120,8 +121,8 @@ Result<graph::TensorId> places_of_maxima(Node& node, const Pooled& given) {
     outputs.push_back(side.outputs());
     taps *= side.kernel;
   }
-  SLUICE_RETURN_IF_ERROR(keep_within(node, places, static_cast<std::size_t>(taps)));
-  const std::int64_t count = static_cast<std::int64_t>(places.size()) / taps;
+  SLUICE_RETURN_IF_ERROR(keep_within(node, places, as_index(taps)));
+  const std::int64_t count = std::ssize(places) / taps;
   HostArray names = filled(graph::Shape{count, taps}, 0.0F);
   for (std::size_t i = 0; i < places.size(); ++i) {
     names.floats[i] = static_cast<float>(by_columns ? columns_first(places[i], given.sides) : places[i]);

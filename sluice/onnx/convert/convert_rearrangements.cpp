@@ -122,7 +122,7 @@ Status convert_reverse_sequence(Node& node) {
     return node.error("needs time and batch as its first two axes");
   }
   const std::int64_t batch = shape[as_index(1 - time)];
-  if (static_cast<std::int64_t>(lengths.size()) != batch) return node.error("needs a length for each sequence");
+  if (std::ssize(lengths) != batch) return node.error("needs a length for each sequence");
   SLUICE_RETURN_IF_ERROR(check_terms(node, shape[0], shape[1]));
   std::vector<std::int64_t> places;
   for (std::int64_t i = 0; i < shape[0] * shape[1]; ++i) {

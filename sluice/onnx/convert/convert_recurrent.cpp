@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/onnx/convert/converters.hpp"
 #include "sluice/onnx/convert/recurrence.hpp"
 #include "sluice/onnx/convert/tensor_ops.hpp"
@@ -38,14 +39,14 @@ template <typename One>
 Result<DirectionResult> run_steps(Node& node, const Recurrence& recurrence, const Direction& direction,
                                   const One& one) {
   DirectionResult result;
-  result.steps.assign(static_cast<std::size_t>(recurrence.steps), -1);
+  result.steps.assign(as_index(recurrence.steps), -1);
   StepStates states{direction.h, direction.c};
   for (std::int64_t i = 0; i < recurrence.steps && !node.builder.failed(); ++i) {
     const std::int64_t step = direction.backwards ? recurrence.steps - 1 - i : i;
     node.builder.begin_layer(fmt::format("{}.t{}", direction.name, step));
     SLUICE_ASSIGN(const graph::TensorId mask, mask_of(node, recurrence, step));
     SLUICE_ASSIGN(const StepStates next, one(step, states));
-    SLUICE_ASSIGN(result.steps[static_cast<std::size_t>(step)], kept_state(node, mask, next.h, -1));
+    SLUICE_ASSIGN(result.steps[as_index(step)], kept_state(node, mask, next.h, -1));
     SLUICE_ASSIGN(states.h, kept_state(node, mask, next.h, states.h));
     if (next.c >= 0) {
       SLUICE_ASSIGN(states.c, kept_state(node, mask, next.c, states.c));
@@ -147,7 +148,7 @@ Result<DirectionResult> other_lstm(Node& node, const Recurrence& recurrence, con
   SLUICE_ASSIGN(lstm.recurrent, node.conversion.parameter(direction.recurrent, direction.name + ".weight_hh"));
   if (node.has(7)) {
     SLUICE_ASSIGN(const Weights all, node.weights(7, 2));
-    if (all->shape != graph::Shape{static_cast<std::int64_t>(recurrence.directions.size()), 3 * hidden}) {
+    if (all->shape != graph::Shape{std::ssize(recurrence.directions), 3 * hidden}) {
       return node.error(fmt::format("has peepholes {}", graph::to_string(all->shape)));
     }
     const Weights own = reshaped_weights(

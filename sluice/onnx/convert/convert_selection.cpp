@@ -24,7 +24,7 @@ Status convert_concat(Node& node) {
       return node.error(fmt::format("joins {} and another shape as input {}", graph::to_string(first), i));
     if (node.is_weights(i)) weights.push_back(node.value(i).weights);
   }
-  if (weights.size() == static_cast<std::size_t>(node.inputs())) {
+  if (weights.size() == as_index(node.inputs())) {
     node.set(weights_value(joined_weights(weights, axis)));
     return {};
   }

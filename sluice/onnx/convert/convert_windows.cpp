@@ -199,7 +199,7 @@ Status convert_columns_to_image(Node& node) {
     taps = std::min(taps, kMostMatrixTerms) * side.kernel;
   }
   SLUICE_ASSIGN(const std::vector<std::int64_t> places, tap_places(node, sides));
-  const std::int64_t blocks = static_cast<std::int64_t>(places.size()) / taps;
+  const std::int64_t blocks = std::ssize(places) / taps;
   if (columns[2] != blocks || columns[1] % taps != 0) {
     return node.error(fmt::format("has {} for {} blocks of {}", graph::to_string(columns), blocks, taps));
   }

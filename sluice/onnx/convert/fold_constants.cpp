@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/onnx/arrays/array_ops.hpp"
 #include "sluice/onnx/convert/converters.hpp"
 #include "sluice/onnx/model/element_type.hpp"
@@ -111,7 +112,7 @@ Result<HostArray> fold_reshape(Node& node, const Arrays& inputs) {
     if (shape[d] == -1) open = static_cast<std::int64_t>(d);
     if (shape[d] > 0 && shape[d] <= kMostArrayElements / known) known *= shape[d];
   }
-  if (open >= 0) shape[static_cast<std::size_t>(open)] = inputs[0].count() / known;
+  if (open >= 0) shape[as_index(open)] = inputs[0].count() / known;
   return reshaped(inputs[0], std::move(shape));
 }
 
@@ -161,7 +162,7 @@ Result<HostArray> fold_transpose(Node& node, const Arrays& inputs) {
   const std::vector<std::int64_t> perm = node.attributes.integers("perm").value_or(axes);
   if (!std::is_permutation(perm.begin(), perm.end(), axes.begin(), axes.end())) return node.error("has a wrong perm");
   HostArray result = inputs[0];
-  for (std::size_t d = 0; d < perm.size(); ++d) result.shape[d] = inputs[0].shape[static_cast<std::size_t>(perm[d])];
+  for (std::size_t d = 0; d < perm.size(); ++d) result.shape[d] = inputs[0].shape[as_index(perm[d])];
   if (result.count() == 0) return result;
   result.ints = transpose_elements(inputs[0].ints, inputs[0].shape, perm);
   result.floats = transpose_elements(inputs[0].floats, inputs[0].shape, perm);

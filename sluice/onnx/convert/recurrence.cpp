@@ -82,7 +82,7 @@ Result<Direction> read_direction(Node& node, const Recurrence& recurrence, std::
 Status read_lengths(Node& node, Recurrence& recurrence) {
   if (!node.has(4)) return {};
   SLUICE_ASSIGN(recurrence.lengths, node.integers(4));
-  if (static_cast<std::int64_t>(recurrence.lengths.size()) != recurrence.batch) {
+  if (std::ssize(recurrence.lengths) != recurrence.batch) {
     return node.error("needs a length for each sequence");
   }
   for (const std::int64_t length : recurrence.lengths) {

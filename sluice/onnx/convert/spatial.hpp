@@ -2,7 +2,7 @@
 // two dimensions want them.
 #pragma once
 
-#include "sluice/graph/sparse_matrix.hpp"
+#include "sluice/graph/ops/sparse_matrix.hpp"
 #include "sluice/onnx/convert/conversion.hpp"
 
 namespace sluice::onnx {

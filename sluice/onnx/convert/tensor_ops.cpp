@@ -23,7 +23,7 @@ graph::SparseMatrix selection(const std::vector<std::int64_t>& places, std::int6
 // Zeros before and behind all of x, as kPad's bounds; nothing where the places are something else.
 std::optional<std::pair<std::int64_t, std::int64_t>> padded_bounds(const std::vector<std::int64_t>& places,
                                                                    std::int64_t extent) {
-  const auto count = static_cast<std::int64_t>(places.size());
+  const auto count = std::ssize(places);
   const auto first = std::find_if(places.begin(), places.end(), [](auto place) { return place >= 0; }) - places.begin();
   if (first + extent > count || count == extent) return std::nullopt;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -187,7 +187,7 @@ Result<graph::TensorId> take_along(Node& node, graph::TensorId x, std::int64_t a
     if (runs.size() <= kMostRuns) return joined_runs(node, x, axis, runs);
   }
   if (const auto bounds = padded_bounds(places, extent)) {
-    return padded(node, x, axis, bounds->first, bounds->second, static_cast<std::int64_t>(places.size()));
+    return padded(node, x, axis, bounds->first, bounds->second, std::ssize(places));
   }
   return multiply_along(node, x, axis, selection(places, extent));
 }

@@ -2,7 +2,7 @@
 // the walk reports it.
 #pragma once
 
-#include "sluice/graph/sparse_matrix.hpp"
+#include "sluice/graph/ops/sparse_matrix.hpp"
 #include "sluice/onnx/convert/conversion.hpp"
 
 namespace sluice::onnx {

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "sluice/base/result.hpp"
-#include "sluice/graph/tensor.hpp"
+#include "sluice/graph/ops/tensor.hpp"
 
 namespace sluice::onnx {
 

@@ -42,7 +42,7 @@ void put_rows(const Rows& rows, const Values& part, Values& whole) {
 Result<Values> whole_value(const WeightExpression& x, const ReadInitializer& read);
 
 Result<Values> joined_value(const WeightExpression& x, const ReadInitializer& read) {
-  Values result(static_cast<std::size_t>(graph::element_count(x.shape)));
+  Values result(as_index(graph::element_count(x.shape)));
   std::int64_t at = 0;
   for (const Weights& part : x.parts) {
     SLUICE_ASSIGN(const Values value, whole_value(*part, read));
@@ -55,7 +55,7 @@ Result<Values> joined_value(const WeightExpression& x, const ReadInitializer& re
 Result<Values> whole_value(const WeightExpression& x, const ReadInitializer& read) {
   if (x.kind == WeightKind::kConcat) return joined_value(x, read);
   if (x.kind == WeightKind::kLiteral) return x.values;
-  Values result(static_cast<std::size_t>(graph::element_count(x.shape)));
+  Values result(as_index(graph::element_count(x.shape)));
   if (x.kind == WeightKind::kInitializer) {
     SLUICE_RETURN_IF_ERROR(read(x.name, 0, result));
     return result;
@@ -85,7 +85,7 @@ Values current_value(const WeightExpression& x, const InitializerValues& initial
 void write_back_join(const WeightExpression& x, const Values& values, InitializerValues& initializers) {
   std::int64_t at = 0;
   for (const Weights& part : x.parts) {
-    Values piece(static_cast<std::size_t>(graph::element_count(part->shape)));
+    Values piece(as_index(graph::element_count(part->shape)));
     take_rows(rows_of(x.shape, part->shape, x.axis, at), values, piece);
     write_back_weights(*part, std::move(piece), initializers);
     at += part->shape[as_index(x.axis)];
@@ -100,7 +100,7 @@ Status evaluate_weights(const WeightExpression& expression, const ReadInitialize
   while (x->kind == WeightKind::kReshape) x = x->parts[0].get();
   if (x->kind == WeightKind::kInitializer) return read(x->name, first, values);
   SLUICE_ASSIGN(const Values whole, whole_value(*x, read));
-  const auto begin = static_cast<std::size_t>(first);
+  const auto begin = as_index(first);
   if (first < 0 || begin > whole.size() || values.size() > whole.size() - begin) {
     return Error{ErrorCode::kBadInput, "the model's weights have fewer elements than asked for"};
   }

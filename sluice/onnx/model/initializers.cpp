@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/onnx/model/element_type.hpp"
 #include "sluice/onnx/model/external_data.hpp"
 #include "sluice/onnx/model/half.hpp"
@@ -108,7 +109,7 @@ Result<const char*> raw_bytes(const TensorSource& source, std::int64_t first, st
                               std::vector<char>& storage) {
   const std::int64_t size = element_bytes(source.proto->data_type());
   if (source.external.empty()) return source.proto->raw_data().data() + first * size;
-  storage.resize(static_cast<std::size_t>(count * size));
+  storage.resize(as_index(count * size));
   std::ifstream file(source.external, std::ios::binary);
   file.seekg(source.offset + first * size);
   if (!file.read(storage.data(), count * size)) {
@@ -164,7 +165,7 @@ Result<TensorSource> check_tensor(const TensorProto& proto, const std::filesyste
     return source;
   }
   const bool raw = proto.has_raw_data();
-  const std::int64_t got = raw ? static_cast<std::int64_t>(proto.raw_data().size()) : typed_count(proto);
+  const std::int64_t got = raw ? std::ssize(proto.raw_data()) : typed_count(proto);
   const std::int64_t expected = raw ? *count * size : *count;
   if (got != expected) {
     return bad_input(fmt::format("has the shape {}, which takes {} {}, but holds {}", graph::to_string(source.shape),
@@ -182,11 +183,11 @@ Result<HostArray> read_array(const TensorSource& source) {
   array.shape = source.shape;
   array.is_integer = source.is_integer();
   if (!array.is_integer) {
-    array.floats.resize(static_cast<std::size_t>(source.count));
+    array.floats.resize(as_index(source.count));
     SLUICE_RETURN_IF_ERROR(read_floats(source, 0, array.floats));
     return array;
   }
-  array.ints.resize(static_cast<std::size_t>(source.count));
+  array.ints.resize(as_index(source.count));
   const int type = source.proto->data_type();
   std::vector<char> storage;
   const char* raw = nullptr;
@@ -194,21 +195,21 @@ Result<HostArray> read_array(const TensorSource& source) {
     SLUICE_ASSIGN(raw, raw_bytes(source, 0, source.count, storage));
   }
   for (std::int64_t i = 0; i < source.count; ++i) {
-    std::int64_t& value = array.ints[static_cast<std::size_t>(i)];
+    std::int64_t& value = array.ints[as_index(i)];
     value = raw != nullptr ? raw_integer(type, raw + i * element_bytes(type)) : typed_integer(*source.proto, i);
   }
   return array;
 }
 
 Status read_floats(const TensorSource& source, std::int64_t first, std::span<float> values) {
-  const auto count = static_cast<std::int64_t>(values.size());
+  const auto count = std::ssize(values);
   if (source.is_integer() || first < 0 || count > source.count - first) {
     return bad_input(
         fmt::format("'{}' has no floating-point elements {} to {}", source.proto->name(), first, first + count));
   }
   if (!is_raw(source)) {
     for (std::int64_t i = 0; i < count; ++i) {
-      values[static_cast<std::size_t>(i)] = static_cast<float>(typed_value(*source.proto, first + i));
+      values[as_index(i)] = static_cast<float>(typed_value(*source.proto, first + i));
     }
     return {};
   }
@@ -220,7 +221,7 @@ Status read_floats(const TensorSource& source, std::int64_t first, std::span<flo
     return {};
   }
   for (std::int64_t i = 0; i < count; ++i) {
-    values[static_cast<std::size_t>(i)] = raw_float(type, raw + i * element_bytes(type));
+    values[as_index(i)] = raw_float(type, raw + i * element_bytes(type));
   }
   return {};
 }
@@ -228,7 +229,7 @@ Status read_floats(const TensorSource& source, std::int64_t first, std::span<flo
 Result<std::string> read_bytes(const TensorSource& source) {
   std::vector<char> storage;
   SLUICE_ASSIGN(const char* raw, raw_bytes(source, 0, source.count, storage));
-  return std::string(raw, static_cast<std::size_t>(source.count * element_bytes(source.proto->data_type())));
+  return std::string(raw, as_index(source.count * element_bytes(source.proto->data_type())));
 }
 
 void write_floats(std::span<const float> values, TensorProto& proto) {

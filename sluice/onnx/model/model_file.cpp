@@ -10,6 +10,7 @@
 #include <limits>
 #include <span>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/atomic_file.hpp"
 #include "sluice/base/units.hpp"
 
@@ -30,7 +31,7 @@ class FileStream : public google::protobuf::io::CopyingOutputStream {
   explicit FileStream(AtomicFile& file) : file_(file) {}
 
   bool Write(const void* bytes, int count) override {
-    status_ = file_.write(std::span(static_cast<const std::byte*>(bytes), static_cast<std::size_t>(count)));
+    status_ = file_.write(std::span(static_cast<const std::byte*>(bytes), as_index(count)));
     return status_.ok();
   }
   const Status& status() const { return status_; }
@@ -114,7 +115,7 @@ std::int64_t opset_of(const ::onnx::ModelProto& model) {
 }
 
 Status write_model(const std::filesystem::path& path, const ::onnx::ModelProto& model) {
-  if (model.ByteSizeLong() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
+  if (model.ByteSizeLong() > as_index(std::numeric_limits<int>::max())) {
     return bad_model(path, "the model would have more than the 2 GiB that protobuf can hold");
   }
   SLUICE_ASSIGN(AtomicFile file, AtomicFile::create(path));

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::onnx {
 namespace {
 
@@ -127,8 +129,8 @@ class Finder {
     const Product product = product_of(root.output(0));
     if (product.factors.size() != 2) return std::nullopt;
     for (int i = 0; i < 2; ++i) {
-      const std::string& x = product.factors[static_cast<std::size_t>(i)];
-      const std::string& gate = product.factors[static_cast<std::size_t>(1 - i)];
+      const std::string& x = product.factors[as_index(i)];
+      const std::string& gate = product.factors[as_index(1 - i)];
       const NodeProto* sigmoid = made_by(gate, "Sigmoid", 1);
       if (near(product.number, 0.5) && is_erf_gate(gate, x)) return node_of(root, "sluice.Gelu", {x});
       if (near(product.number, 0.5) && is_tanh_gate(gate, x)) return node_of(root, "sluice.GeluTanh", {x});

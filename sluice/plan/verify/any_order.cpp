@@ -6,7 +6,7 @@
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/graph/liveness.hpp"
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 #include "sluice/graph/value_numbers.hpp"
 
 namespace sluice::plan {
@@ -92,14 +92,14 @@ class Analysis {
       for (const graph::OpIndex maker : makers_[op]) first_[op] = std::max(first_[op], first_[as_index(maker)]);
     }
     for (std::size_t op = ops; op-- > 0;) {
-      if (!must_run(static_cast<graph::OpIndex>(op))) continue;
+      if (!must_run(as_id<graph::OpIndex>(op))) continue;
       const Epoch last = on_chain_[op] ? last_[op] - 1 : last_[op];
       for (const graph::OpIndex maker : makers_[op]) {
         if (!on_chain_[as_index(maker)]) last_[as_index(maker)] = std::min(last_[as_index(maker)], last);
       }
     }
     for (std::size_t op = 0; op < ops; ++op) {
-      const auto index = static_cast<graph::OpIndex>(op);
+      const auto index = as_id<graph::OpIndex>(op);
       if (!on_chain_[op] && must_run(index)) result_.floating.push_back({index, first_[op], last_[op], first_run_[op]});
     }
   }

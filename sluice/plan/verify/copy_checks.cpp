@@ -31,7 +31,7 @@ class CopyWalk {
         under_way_(graph.tensors().size()),
         written_last_(graph.tensors().size(), -1) {
     for (std::size_t i = 0; i < plan.residencies.size(); ++i) {
-      residencies_of_[as_index(plan.residencies[i].tensor)].push_back(static_cast<ResidencyIndex>(i));
+      residencies_of_[as_index(plan.residencies[i].tensor)].push_back(as_id<ResidencyIndex>(i));
     }
   }
 

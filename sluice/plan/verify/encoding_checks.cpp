@@ -24,7 +24,7 @@ class EncodingCheck {
 
   void run() {
     for (std::size_t i = 0; i < plan_.residencies.size(); ++i) {
-      if (plan_.residencies[i].encoding != memory::Encoding::kNone) check_residency(static_cast<ResidencyIndex>(i));
+      if (plan_.residencies[i].encoding != memory::Encoding::kNone) check_residency(as_id<ResidencyIndex>(i));
     }
     for (std::size_t i = 0; i < plan_.migrations.size(); ++i) check_migration(static_cast<MigrationIndex>(i));
   }

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/plan/rooms.hpp"
 #include "sluice/plan/verify/geometry.hpp"
 #include "sluice/plan/verify/verifier.hpp"
@@ -25,7 +26,7 @@ class EncodingRuleTest : public ::testing::Test {
     step_.plan.budgets[0] += staging_bytes(step_.plan);
     step_.plan.arena_bytes[0] += staging_bytes(step_.plan);
   }
-  Residency& residency(ResidencyIndex i) { return step_.plan.residencies.at(static_cast<std::size_t>(i)); }
+  Residency& residency(ResidencyIndex i) { return step_.plan.residencies.at(as_index(i)); }
   std::vector<std::string> broken() const {
     std::vector<std::string> all;
     for (const Violation& violation : verify_plan(step_.graph, step_.machine, step_.plan)) {

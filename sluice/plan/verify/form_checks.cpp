@@ -5,6 +5,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/plan/verify/verifier_checks.hpp"
 
 namespace sluice::plan {
@@ -30,10 +31,8 @@ class FormCheck {
 
  private:
   void fail(graph::OpIndex op, std::string message) { findings_.add(Rule::kWellFormed, op, std::move(message)); }
-  bool is_tier(memory::TierId tier) const {
-    return tier >= 0 && static_cast<std::size_t>(tier) < machine_.tiers.size();
-  }
-  bool is_residency(ResidencyIndex i) const { return i >= 0 && static_cast<std::size_t>(i) < plan_.residencies.size(); }
+  bool is_tier(memory::TierId tier) const { return tier >= 0 && as_index(tier) < machine_.tiers.size(); }
+  bool is_residency(ResidencyIndex i) const { return i >= 0 && as_index(i) < plan_.residencies.size(); }
 
   void check_lists() {
     const auto expect = [&](const char* list, std::size_t size, std::size_t expected) {
@@ -72,7 +71,7 @@ class FormCheck {
 
   void check_op(graph::OpIndex index) {
     const graph::Op& op = graph_.op(index);
-    const OpPlacement& placement = plan_.ops[static_cast<std::size_t>(index)];
+    const OpPlacement& placement = plan_.ops[as_index(index)];
     const auto error = [&](const std::string& what) {
       fail(index, fmt::format("op {} '{}': {}", index, op.name, what));
     };
@@ -92,8 +91,7 @@ class FormCheck {
     std::vector<graph::TensorId> operands = op.inputs;
     operands.insert(operands.end(), op.outputs.begin(), op.outputs.end());
     for (std::size_t i = 0; i < operands.size(); ++i) {
-      const auto first =
-          static_cast<std::size_t>(std::find(operands.begin(), operands.end(), operands[i]) - operands.begin());
+      const auto first = as_index(std::find(operands.begin(), operands.end(), operands[i]) - operands.begin());
       if (placement.operand_tiers[first] == placement.operand_tiers[i]) continue;
       error(fmt::format("operands {} and {} are both tensor {} '{}', in tiers {} and {}", first, i, operands[i],
                         graph_.tensor(operands[i]).name, placement.operand_tiers[first], placement.operand_tiers[i]));
@@ -119,8 +117,8 @@ class FormCheck {
 
   template <typename ReportError>
   void check_ends(const Migration& m, const ReportError& error) {
-    const Residency& from = plan_.residencies[static_cast<std::size_t>(m.from)];
-    const Residency& to = plan_.residencies[static_cast<std::size_t>(m.to)];
+    const Residency& from = plan_.residencies[as_index(m.from)];
+    const Residency& to = plan_.residencies[as_index(m.to)];
     if (from.tensor != m.tensor || to.tensor != m.tensor) {
       error(fmt::format("moves tensor {}, and its residencies hold {} and {}", m.tensor, from.tensor, to.tensor));
     }

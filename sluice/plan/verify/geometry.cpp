@@ -55,7 +55,7 @@ std::vector<Extent> extents(const graph::Graph& graph, const Plan& plan) {
   std::vector<Extent> extents;
   extents.reserve(plan.residencies.size());
   for (std::size_t i = 0; i < plan.residencies.size(); ++i) {
-    const Bytes bytes = tensor_bytes(graph, plan, static_cast<ResidencyIndex>(i));
+    const Bytes bytes = tensor_bytes(graph, plan, as_id<ResidencyIndex>(i));
     const bool shares_pages = bytes < kPage && plan.residencies[i].tier == kFastest && !moves[i];
     const Bytes unit = shares_pages ? kLine : kPage;
     extents.push_back({in_whole(unit, bytes), unit});
@@ -93,7 +93,7 @@ std::vector<std::vector<ResidencyIndex>> step_beginnings(const graph::Graph& gra
   for (std::size_t i = 0; i < plan.residencies.size(); ++i) {
     const Residency& residency = plan.residencies[i];
     if (graph::is_persistent(graph.tensor(residency.tensor).role) && residency.ops.begin == 0) {
-      beginnings[as_index(residency.tensor)].push_back(static_cast<ResidencyIndex>(i));
+      beginnings[as_index(residency.tensor)].push_back(as_id<ResidencyIndex>(i));
     }
   }
   for (const Migration& migration : plan.migrations) {

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <map>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/plan/plan_builder.hpp"
 #include "sluice/plan/rooms.hpp"
 #include "sluice/plan/verify/verifier.hpp"
@@ -90,7 +91,7 @@ Plan packed_by(const RoomRule& rule, const graph::Graph& graph, Plan plan) {
   std::map<std::pair<memory::TierId, graph::TensorId>, Bytes> offsets;
   std::vector<Bytes> ends(plan.budgets.size(), 0);
   for (const auto& [key, room] : rooms) {
-    Bytes& end = ends[static_cast<std::size_t>(key.first)];
+    Bytes& end = ends[as_index(key.first)];
     offsets[key] = align_up(end, room.alignment);
     end = offsets[key] + room.bytes;
   }

@@ -7,7 +7,8 @@
 
 #include <vector>
 
-#include "sluice/graph/op.hpp"
+#include "sluice/base/as_index.hpp"
+#include "sluice/graph/ops/op.hpp"
 #include "sluice/plan/plan.hpp"
 
 namespace sluice::plan {
@@ -35,7 +36,7 @@ class Payments {
   double is_used_in_place(graph::OpIndex op, const UseInPlace& use) const;
 
  private:
-  double rent(graph::OpIndex op) const { return rent_[static_cast<std::size_t>(op)]; }
+  double rent(graph::OpIndex op) const { return rent_[as_index(op)]; }
 
   std::vector<double> rent_;  // of a byte that is in the fast tier while ops [0, k) run, by k
   std::vector<double> in_run_, out_run_, in_stall_, out_stall_;

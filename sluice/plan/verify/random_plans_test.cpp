@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/plan/plan_graph.hpp"
 #include "sluice/plan/verify/verifier.hpp"
 #include "sluice/program/program.hpp"
@@ -93,7 +94,7 @@ void disturb(Plan& plan, testing::SeededRandom& random) {
       std::swap(migration.from, migration.to);
       break;
     default:
-      migration.from = random.between<ResidencyIndex>(0, static_cast<ResidencyIndex>(plan.residencies.size()) - 1);
+      migration.from = random.between<ResidencyIndex>(0, as_id<ResidencyIndex>(plan.residencies.size()) - 1);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/plan/verify/verifier_checks.hpp"
 
 namespace sluice::plan {
@@ -19,16 +20,16 @@ class RoomCheck {
       const Residency& r = plan_.residencies[i];
       memory_.push_back(verify::memory_at(plan_, r.tier, {r.offset, r.offset + extents_[i].bytes}));
     }
-    for (std::size_t i = 0; i < plan_.residencies.size(); ++i) check_budget(static_cast<ResidencyIndex>(i));
+    for (std::size_t i = 0; i < plan_.residencies.size(); ++i) check_budget(as_id<ResidencyIndex>(i));
     check_staging();
-    for (std::size_t tier = 0; tier < machine_.tiers.size(); ++tier) check_overlaps(static_cast<memory::TierId>(tier));
+    for (std::size_t tier = 0; tier < machine_.tiers.size(); ++tier) check_overlaps(as_id<memory::TierId>(tier));
     for (std::size_t i = 0; i < plan_.migrations.size(); ++i) check_handover(static_cast<MigrationIndex>(i));
   }
 
  private:
-  const Residency& residency(ResidencyIndex i) const { return plan_.residencies[static_cast<std::size_t>(i)]; }
-  const Migration& migration(MigrationIndex i) const { return plan_.migrations[static_cast<std::size_t>(i)]; }
-  const std::vector<Interval<Bytes>>& memory_of(ResidencyIndex i) const { return memory_[static_cast<std::size_t>(i)]; }
+  const Residency& residency(ResidencyIndex i) const { return plan_.residencies[as_index(i)]; }
+  const Migration& migration(MigrationIndex i) const { return plan_.migrations[as_index(i)]; }
+  const std::vector<Interval<Bytes>>& memory_of(ResidencyIndex i) const { return memory_[as_index(i)]; }
   Bytes end_of(ResidencyIndex i) const {
     Bytes end = 0;
     for (const Interval<Bytes>& piece : memory_of(i)) end = std::max(end, piece.end);
@@ -40,7 +41,7 @@ class RoomCheck {
 
   void check_budget(ResidencyIndex i) {
     const Residency& r = residency(i);
-    const auto tier = static_cast<std::size_t>(r.tier);
+    const auto tier = as_index(r.tier);
     const Bytes end = end_of(i);
     if (end <= plan_.budgets[tier] && end <= plan_.arena_bytes[tier]) return;
     findings_.add(Rule::kWithinBudget, r.ops.begin,
@@ -53,7 +54,7 @@ class RoomCheck {
     const Bytes staging = verify::staging(plan_);
     ResidencyIndex last = -1;
     for (std::size_t i = 0; staging > 0 && i < plan_.residencies.size(); ++i) {
-      const auto index = static_cast<ResidencyIndex>(i);
+      const auto index = as_id<ResidencyIndex>(i);
       if (residency(index).tier != memory::kFastTier) continue;
       if (last < 0 || end_of(index) > end_of(last)) last = index;
     }
@@ -71,7 +72,7 @@ class RoomCheck {
   void check_overlaps(memory::TierId tier) {
     std::vector<ResidencyIndex> begins;
     for (std::size_t i = 0; i < plan_.residencies.size(); ++i) {
-      if (plan_.residencies[i].tier == tier) begins.push_back(static_cast<ResidencyIndex>(i));
+      if (plan_.residencies[i].tier == tier) begins.push_back(as_id<ResidencyIndex>(i));
     }
     std::vector<ResidencyIndex> ends = begins;
     const auto by_begin = [&](auto a, auto b) { return residency(a).ops.begin < residency(b).ops.begin; };

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "sluice/base/as_index.hpp"
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 #include "sluice/graph/value_numbers.hpp"
 
 namespace sluice::plan {
@@ -90,7 +90,7 @@ class ValueCheck {
   // What the op, as given, writes into the tensor.
   graph::ValueNumber written(graph::OpIndex index, graph::TensorId given) const {
     const auto& outputs = graph_.op(index).outputs;
-    return own_.writes[as_index(index)][static_cast<std::size_t>(std::ranges::find(outputs, given) - outputs.begin())];
+    return own_.writes[as_index(index)][as_index(std::ranges::find(outputs, given) - outputs.begin())];
   }
 
   // What input `i` of the form must hold. A form may also read what the op itself wrote the first time.
@@ -98,7 +98,7 @@ class ValueCheck {
     const graph::Op& given = graph_.op(index);
     const auto input = std::ranges::find(given.inputs, form.inputs[i]);
     if (input == given.inputs.end()) return written(index, form.inputs[i]);
-    return own_.reads[as_index(index)][static_cast<std::size_t>(input - given.inputs.begin())];
+    return own_.reads[as_index(index)][as_index(input - given.inputs.begin())];
   }
 
   void check_reads(graph::OpIndex slot, graph::OpIndex index, const graph::Op& form, const graph::Op& op) {

@@ -8,7 +8,7 @@
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/base/random.hpp"
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 #include "sluice/graph/value_numbers.hpp"
 #include "sluice/testing/random/random_graph.hpp"
 #include "sluice/testing/random/random_schedule.hpp"

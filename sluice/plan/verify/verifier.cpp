@@ -66,14 +66,14 @@ std::string Names::tier(memory::TierId tier) const {
 }
 
 std::string Names::residency(ResidencyIndex residency) const {
-  const Residency& r = plan_.residencies.at(static_cast<std::size_t>(residency));
-  const auto index = static_cast<std::size_t>(residency);
+  const Residency& r = plan_.residencies.at(as_index(residency));
+  const auto index = as_index(residency);
   return fmt::format("residency {} ({}, bytes [{}, {}), ops [{}, {}))", residency, tier(r.tier), r.offset,
                      r.offset + extents_[index].bytes, r.ops.begin, r.ops.end);
 }
 
 std::string Names::migration(MigrationIndex migration) const {
-  const Migration& m = plan_.migrations.at(static_cast<std::size_t>(migration));
+  const Migration& m = plan_.migrations.at(as_index(migration));
   return fmt::format("migration {} (issue after {}, needed by {})", migration, m.issue_after, m.needed_by);
 }
 
@@ -106,7 +106,7 @@ std::optional<graph::Rescheduled> checked_choices(const graph::Graph& graph, con
   if (graph::is_own_choice(graph, choices)) return std::nullopt;
   for (graph::OpIndex index = 0; index < graph.op_count(); ++index) {
     const auto wrong = [&](const char* what, std::int32_t chosen, std::size_t there) {
-      if (chosen >= 0 && static_cast<std::size_t>(chosen) < there) return;
+      if (chosen >= 0 && as_index(chosen) < there) return;
       findings.add(Rule::kWellFormed, index,
                    fmt::format("op {} '{}': no {} {}; there {} {}", index, graph.op(index).name, what, chosen,
                                there == 1 ? "is" : "are", there));

@@ -6,6 +6,7 @@
 
 #include <set>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/testing/tiny_step.hpp"
 
 namespace sluice::plan {
@@ -35,7 +36,7 @@ class VerifierTest : public ::testing::Test {
     const auto broken = rules_broken(step_);
     EXPECT_EQ(std::set<std::string>(broken.begin(), broken.end()), std::set<std::string>{rule});
   }
-  Residency& residency(ResidencyIndex i) { return step_.plan.residencies.at(static_cast<std::size_t>(i)); }
+  Residency& residency(ResidencyIndex i) { return step_.plan.residencies.at(as_index(i)); }
   Migration& migration(std::size_t i) { return step_.plan.migrations.at(i); }
 
   testing::TinyStep step_ = testing::tiny_step();

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/plan/operand_shares.hpp"
 #include "sluice/planners/ilp/integer_program.hpp"
 #include "sluice/planners/registry/make_plan.hpp"
@@ -24,7 +25,7 @@ TEST(AutoTm, StaticTensorsNeverMove) {
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_TRUE(plan->migrations.empty());
   std::vector<int> residencies(problem.graph.tensors().size(), 0);
-  for (const plan::Residency& each : plan->residencies) ++residencies[static_cast<std::size_t>(each.tensor)];
+  for (const plan::Residency& each : plan->residencies) ++residencies[as_index(each.tensor)];
   EXPECT_THAT(residencies, ::testing::Each(::testing::Le(1)));
   const plan::OperandShares shares = plan::operand_shares(problem.graph, *plan);
   EXPECT_GT(shares.inputs, 0);

@@ -31,8 +31,7 @@ class FormulationWriter {
   std::optional<Formulation> write(Overfull* overfull) {
     find_full_ops();
     for (std::size_t i = 0; i < problem_.units.size(); ++i) add_unit(i);
-    for (graph::OpIndex op = 0; op < static_cast<graph::OpIndex>(problem_.alternatives.size()); ++op)
-      add_alternatives(op);
+    for (graph::OpIndex op = 0; op < as_id<graph::OpIndex>(problem_.alternatives.size()); ++op) add_alternatives(op);
     add_op_times();
     if (!add_capacity(overfull)) return std::nullopt;
     return std::move(result_);
@@ -88,7 +87,7 @@ void FormulationWriter::find_full_ops() {
     const Bytes bytes = std::max(unit.moved_bytes, unit.kept_bytes);
     all.push_back({unit.range, kAlways, static_cast<double>(bytes)});
   }
-  for (graph::OpIndex op = 0; op < static_cast<graph::OpIndex>(problem_.alternatives.size()); ++op) {
+  for (graph::OpIndex op = 0; op < as_id<graph::OpIndex>(problem_.alternatives.size()); ++op) {
     if (problem_.alternatives[op].empty()) continue;
     all.push_back({{op, op + 1}, kAlways, static_cast<double>(problem_.alternatives[op].back().more_bytes)});
   }

@@ -21,7 +21,7 @@ std::vector<double> Formulation::values_of(const PlacedStep& placed) const {
       for (const auto& [op, column] : columns.in_beside[gap]) set(column, path.in_beside[gap] == op);
     }
   }
-  for (graph::OpIndex op = 0; op < static_cast<graph::OpIndex>(alternatives.size()); ++op) {
+  for (graph::OpIndex op = 0; op < as_id<graph::OpIndex>(alternatives.size()); ++op) {
     for (const auto& [each, column] : alternatives[op]) set(column, placed.alternative_of[op] == each);
   }
   derive(values);

@@ -18,7 +18,7 @@ std::vector<double> round_down(const Formulation& program, const PlacementProble
                                const std::vector<double>& relaxed) {
   std::vector<double> choices = relaxed;
   std::vector<int> between;
-  for (int column = 0; column < static_cast<int>(relaxed.size()); ++column) {
+  for (int column = 0; column < count_of(relaxed); ++column) {
     const double value = relaxed[as_index(column)];
     choices[as_index(column)] = value >= kWhole ? 1 : 0;
     if (program.ilp.columns[column].integer && value > kNothing && value < kWhole) between.push_back(column);

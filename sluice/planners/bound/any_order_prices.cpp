@@ -180,7 +180,7 @@ class EpochProgram : SlotProgram<EpochFlow> {
   }
 
   void add_room(plan::Epoch slot) {
-    rows_.room.push_back(static_cast<int>(program_.rows.size()));
+    rows_.room.push_back(count_of(program_.rows));
     Row row{.terms = {{staying_[as_index(slot)], 1}, {early_[as_index(slot)], 1}, {waiting_[as_index(slot)], 1}},
             .upper = in_units(step_.fast) - flow(slot).pinned};
     if (slot > 0) row.terms.push_back({returned_[as_index(slot - 1)], 1});
@@ -189,7 +189,7 @@ class EpochProgram : SlotProgram<EpochFlow> {
 
   // An epoch is as long as its chain op, what floats into it, what is made again there, and what copies cost.
   void add_run_facets(plan::Epoch slot) {
-    rows_.run.push_back(static_cast<int>(program_.rows.size()));
+    rows_.run.push_back(count_of(program_.rows));
     for (std::size_t f = 0; f < 2; ++f) {
       Row row{.terms = {{in_run_[as_index(slot)], link(step_.link.in[f] - step_.link.in_lost)},
                         {out_run_[as_index(slot)], link(step_.link.out[f] - step_.link.out_lost)},

@@ -13,7 +13,7 @@ constexpr std::size_t kMostInSets = 6;  // operands, of which every set is looke
 
 std::vector<memory::TierId> usable_tiers(const memory::Machine& machine) {
   std::vector<memory::TierId> tiers;
-  for (memory::TierId tier = memory::kFastTier + 1; tier < static_cast<memory::TierId>(machine.tiers.size()); ++tier) {
+  for (memory::TierId tier = memory::kFastTier + 1; tier < as_id<memory::TierId>(machine.tiers.size()); ++tier) {
     if (machine.addresses(kMainProcessor, tier)) tiers.push_back(tier);
   }
   return tiers;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/id_vector.hpp"
 #include "sluice/graph/liveness.hpp"
 #include "sluice/plan/plan_builder.hpp"
@@ -43,7 +44,7 @@ IdVector<graph::OpIndex, Bytes> persistent_bytes_from(const graph::Graph& graph,
 Seconds longest_compute(const graph::Graph& graph, const profile::CostModel& costs) {
   std::vector<Seconds> of_processor(1, 0);
   for (graph::OpIndex op = 0; op < graph.op_count(); ++op) {
-    const auto processor = static_cast<std::size_t>(graph.op(op).processor);
+    const auto processor = as_index(graph.op(op).processor);
     if (of_processor.size() <= processor) of_processor.resize(processor + 1, 0);
     of_processor[processor] += costs.op_seconds(op);
   }

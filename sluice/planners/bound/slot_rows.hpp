@@ -97,7 +97,7 @@ class SlotProgram {
   }
 
   void add_stall_facets(std::int32_t slot) {
-    rows_.stall.push_back(static_cast<int>(program_.rows.size()));
+    rows_.stall.push_back(count_of(program_.rows));
     for (std::size_t f = 0; f < 2; ++f) {
       program_.rows.push_back({.terms = {{in_stall_[as_index(slot)], link(step_.link.in[f])},
                                          {out_stall_[as_index(slot)], link(step_.link.out[f])},

@@ -180,7 +180,7 @@ class FluidProgram : SlotProgram<OpFlow> {
   }
 
   void add_room(graph::OpIndex slot) {
-    rows_.room.push_back(static_cast<int>(program_.rows.size()));
+    rows_.room.push_back(count_of(program_.rows));
     Row row{.terms = {{staying_[as_index(slot)], 1}, {early_[as_index(slot)], 1}, {waiting_[as_index(slot)], 1}},
             .upper = in_units(step_.fast) - flow(slot).pinned};
     append_terms(row.terms, flow(slot).in_place, -1);
@@ -189,7 +189,7 @@ class FluidProgram : SlotProgram<OpFlow> {
 
   // By what reading is longer than the op, the slot is longer.
   void add_reading(graph::OpIndex slot) {
-    reading_row_.push_back(static_cast<int>(program_.rows.size()));
+    reading_row_.push_back(count_of(program_.rows));
     Row row{.terms = {{longer_[as_index(slot)], -1}}, .upper = step_.op_seconds[as_index(slot)] / time_unit_};
     append_terms(row.terms, flow(slot).reading, 1);
     program_.rows.push_back(std::move(row));
@@ -197,7 +197,7 @@ class FluidProgram : SlotProgram<OpFlow> {
 
   // The slot is as long as its op, and what copies beside it and operands in slow memory cost.
   void add_run_facets(graph::OpIndex slot) {
-    rows_.run.push_back(static_cast<int>(program_.rows.size()));
+    rows_.run.push_back(count_of(program_.rows));
     for (std::size_t f = 0; f < 2; ++f) {
       Row row{.terms = {{in_run_[as_index(slot)], link(step_.link.in[f] - step_.link.in_lost)},
                         {out_run_[as_index(slot)], link(step_.link.out[f] - step_.link.out_lost)}},

@@ -37,7 +37,7 @@ plan::TwoWayLink link_of_one_tier(const profile::CostModel& costs, const memory:
 
 // Every slow tier has links both ways.
 bool all_linked(const memory::Machine& machine) {
-  for (memory::TierId tier = 1; tier < static_cast<memory::TierId>(machine.tiers.size()); ++tier) {
+  for (memory::TierId tier = 1; tier < as_id<memory::TierId>(machine.tiers.size()); ++tier) {
     const auto out = machine.link_between(memory::kFastTier, tier);
     const auto in = machine.link_between(tier, memory::kFastTier);
     if (!out || !in || machine.link(*out).bandwidth <= 0 || machine.link(*in).bandwidth <= 0) return false;
@@ -68,7 +68,7 @@ namespace {
 plan::TwoWayLink far_link(const profile::CostModel& costs, const memory::Machine& machine,
                           const std::vector<bool>& near) {
   std::vector<memory::LinkId> in, out;
-  for (memory::LinkId id = 0; id < static_cast<memory::LinkId>(machine.links.size()); ++id) {
+  for (memory::LinkId id = 0; id < as_id<memory::LinkId>(machine.links.size()); ++id) {
     const bool from_near = near[as_index(machine.link(id).from)];
     const bool to_near = near[as_index(machine.link(id).to)];
     if (from_near != to_near) (to_near ? in : out).push_back(id);
@@ -93,7 +93,7 @@ std::vector<TwoTiers> two_tier_views(const profile::CostModel& costs, const memo
   std::vector<TwoTiers> views{{budgets[memory::kFastTier], two_way_link(costs, machine), true}};
   std::vector<bool> near;
   Bytes bytes = 0;
-  for (memory::TierId tier = 0; tier < static_cast<memory::TierId>(machine.tiers.size()); ++tier) {
+  for (memory::TierId tier = 0; tier < as_id<memory::TierId>(machine.tiers.size()); ++tier) {
     near.push_back(tier == memory::kFastTier || machine.addresses(kMainProcessor, tier));
     if (near.back()) bytes += budgets[as_index(tier)];
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/planners/checkmate/node_grouping.hpp"
 #include "sluice/planners/checkmate/remat_rounding.hpp"
 #include "sluice/planners/registry/make_plan.hpp"
@@ -80,7 +81,7 @@ class EveryRuns {
 
 std::vector<ListedRun> listed_runs(const RematRuns& runs) {
   std::vector<ListedRun> list;
-  for (int stage = 0; stage < static_cast<int>(runs.size()); ++stage) {
+  for (int stage = 0; stage < count_of(runs); ++stage) {
     for (int node = 0; node <= stage; ++node) {
       if (runs[stage][node]) list.push_back({stage, node});
     }

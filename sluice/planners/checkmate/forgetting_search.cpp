@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/interval.hpp"
 #include "sluice/planners/checkmate/remat_rounding.hpp"
 
@@ -25,7 +26,7 @@ class ForgetfulStep {
     runs_ = no_repetitions(problem_);
     for (int stage = 0; stage < problem_.stages(); ++stage) {
       if (!run_node(stage, stage)) return std::nullopt;
-      for (int value = 0; value < static_cast<int>(problem_.values.size()); ++value) {
+      for (int value = 0; value < count_of(problem_.values); ++value) {
         const bool first = stage == gaps_[value].begin;
         const bool again = forgotten_[value] == kTwiceForgotten && gaps_[value].contains(stage);
         if (forgotten_[value] > 0 && (first || again)) present_[value] = false;
@@ -107,7 +108,7 @@ class ForgettingSearch {
     int best = -1;
     double most = 0;
     State found;
-    for (int value = 0; value < static_cast<int>(problem_.values.size()); ++value) {
+    for (int value = 0; value < count_of(problem_.values); ++value) {
       if (!can_be_forgotten(value)) continue;
       ++forgotten_[value];
       std::optional<State> tried = evaluate();
@@ -128,7 +129,7 @@ class ForgettingSearch {
 
   // Where no single value helps. False where that is still too much.
   bool forget_all() {
-    for (int value = 0; value < static_cast<int>(problem_.values.size()); ++value) {
+    for (int value = 0; value < count_of(problem_.values); ++value) {
       if (can_be_forgotten(value)) forgotten_[value] = kTwiceForgotten;
     }
     std::optional<State> tried = evaluate();
@@ -139,7 +140,7 @@ class ForgettingSearch {
 
   void remember_dearest() {
     std::vector<int> order;
-    for (int value = 0; value < static_cast<int>(problem_.values.size()); ++value) {
+    for (int value = 0; value < count_of(problem_.values); ++value) {
       if (forgotten_[value] > 0) order.push_back(value);
     }
     std::ranges::stable_sort(order, std::ranges::greater(),

@@ -5,7 +5,7 @@
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/graph/liveness.hpp"
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 #include "sluice/plan/rooms.hpp"
 #include "sluice/planners/schedule/making_again.hpp"
 #include "sluice/profile/cost_model.hpp"
@@ -29,7 +29,7 @@ class NodeGrouping {
         costs_(request.graph, request.profile, request.machine),
         liveness_(graph::analyze_liveness(request.graph)),
         reads_(values_read(request.graph)),
-        most_nodes_(static_cast<std::size_t>(most_nodes)) {
+        most_nodes_(as_index(most_nodes)) {
     result_.problem.capacity = request.budgets[memory::kFastTier];
     result_.problem.once = costs_.compute_seconds();
   }
@@ -38,7 +38,7 @@ class NodeGrouping {
     separate();
     if (result_.ops_of.size() > most_nodes_) put_together();
     number_ops();
-    for (int node = 0; node < static_cast<int>(result_.ops_of.size()); ++node) add_node(node);
+    for (int node = 0; node < count_of(result_.ops_of); ++node) add_node(node);
     add_values();
     count_what_is_always_there();
     find_last_runs(result_.problem);
@@ -117,7 +117,7 @@ class NodeGrouping {
 
   void number_ops() {
     node_of_.resize(graph_.ops().size());
-    for (int node = 0; node < static_cast<int>(result_.ops_of.size()); ++node) {
+    for (int node = 0; node < count_of(result_.ops_of); ++node) {
       for (graph::OpIndex op = result_.ops_of[node].begin; op < result_.ops_of[node].end; ++op)
         node_of_[as_index(op)] = node;
     }
@@ -141,7 +141,7 @@ class NodeGrouping {
 
   // The first later node that writes into what the node reads or writes; none: the last of all.
   int last_stage(int node) const {
-    int last = static_cast<int>(result_.ops_of.size()) - 1;
+    int last = count_of(result_.ops_of) - 1;
     const OpRange ops = result_.ops_of[node];
     for (graph::OpIndex op = ops.begin; op < ops.end; ++op) {
       const graph::Op again = graph::repeated_form(graph_.op(op));
@@ -230,7 +230,7 @@ class NodeGrouping {
       const bool again = result_.problem.nodes[of_node].last_run > of_node;
       const bool once = is_made_once(result);
       if (again && once) readers.insert(readers.begin(), of_node);
-      const auto next = static_cast<int>(result_.problem.values.size());
+      const auto next = count_of(result_.problem.values);
       const auto [found, is_new] = value_of.try_emplace({readers, once}, next);
       if (is_new) add_value({.node = of_node, .readers = readers, .made_once = once});
       result_.problem.values[found->second].bytes += bytes_of(result.tensor);
@@ -238,7 +238,7 @@ class NodeGrouping {
   }
 
   void add_value(RematValue value) {
-    const auto index = static_cast<int>(result_.problem.values.size());
+    const auto index = count_of(result_.problem.values);
     result_.problem.nodes[value.node].makes.push_back(index);
     for (const int reader : value.readers) result_.problem.nodes[reader].reads.push_back(index);
     result_.problem.values.push_back(std::move(value));

@@ -62,7 +62,7 @@ class LeastRuns {
   bool find() {
     runs_ = no_repetitions(problem_);
     for (int stage = 0; stage < problem_.stages(); ++stage) {
-      for (int value = 0; value < static_cast<int>(problem_.values.size()); ++value) {
+      for (int value = 0; value < count_of(problem_.values); ++value) {
         if (kept_[stage + 1][value] && !kept_[stage][value] && !want(stage, value)) return false;
       }
       for (int node = stage; node >= 0; --node) {

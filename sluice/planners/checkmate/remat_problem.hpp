@@ -19,6 +19,7 @@
 
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/id_vector.hpp"
 #include "sluice/base/units.hpp"
 
@@ -48,7 +49,7 @@ struct RematProblem {
   Seconds once = 0;    // of all nodes, each once
   Bytes capacity = 0;  // of all
 
-  int stages() const { return static_cast<int>(nodes.size()); }
+  int stages() const { return count_of(nodes); }
   bool may_run(int stage, int node) const { return stage >= node && stage <= nodes[node].last_run; }
   bool makes(int stage, int value) const {
     return stage == values[value].node || (!values[value].made_once && may_run(stage, values[value].node));

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::planners {
 namespace {
 
@@ -43,7 +45,7 @@ bool RematProgram::always_kept(int stage, int value) const {
 
 void RematProgram::add_kept() {
   kept_.assign(problem_.nodes.size() + 1, IdVector<int, int>(problem_.values.size(), kZero));
-  for (int value = 0; value < static_cast<int>(problem_.values.size()); ++value) {
+  for (int value = 0; value < count_of(problem_.values); ++value) {
     const RematValue& each = problem_.values[value];
     for (int stage = each.node + 1; stage <= each.last_need; ++stage) {
       kept_[stage][value] = always_kept(stage, value) ? kOne : ilp_.add({.upper = 1, .integer = true});
@@ -57,7 +59,7 @@ int RematProgram::made(int stage, int value) const {
 
 // Equation (1c).
 void RematProgram::add_kept_rows() {
-  for (int value = 0; value < static_cast<int>(problem_.values.size()); ++value) {
+  for (int value = 0; value < count_of(problem_.values); ++value) {
     const RematValue& each = problem_.values[value];
     for (int stage = each.node + 1; stage <= each.last_need; ++stage) {
       const int kept = kept_[stage][value];
@@ -83,7 +85,7 @@ void RematProgram::add_operand_rows() {
 // Equations (2) and (3), and (1d) while each node runs.
 void RematProgram::add_memory(int stage) {
   Row row{.terms = {}, .lower = size(problem_.always)};
-  for (int value = 0; value < static_cast<int>(problem_.values.size()); ++value) {
+  for (int value = 0; value < count_of(problem_.values); ++value) {
     add_bytes(row, kept_[stage][value], size(problem_.values[value].bytes));
   }
   int used = add_used(std::move(row), kZero);
@@ -161,7 +163,7 @@ std::vector<double> RematProgram::values_of(const RematRuns& runs) const {
     for (int node = 0; node < stage; ++node) {
       if (run_[stage][node] >= 0) values[run_[stage][node]] = runs[stage][node] ? 1 : 0;
     }
-    for (int value = 0; value < static_cast<int>(problem_.values.size()); ++value) {
+    for (int value = 0; value < count_of(problem_.values); ++value) {
       if (kept_[stage][value] >= 0) values[kept_[stage][value]] = kept[stage][value] ? 1 : 0;
     }
   }
@@ -186,7 +188,7 @@ RematRuns RematProgram::runs_of(const std::vector<double>& values) const {
   for (int stage = 0; stage < problem_.stages(); ++stage) {
     for (int node = 0; node < stage; ++node) {
       const int column = run_[stage][node];
-      runs[stage][node] = column >= 0 && values[static_cast<std::size_t>(column)] > kIsOne;
+      runs[stage][node] = column >= 0 && values[as_index(column)] > kIsOne;
     }
   }
   return runs;
@@ -195,9 +197,9 @@ RematRuns RematProgram::runs_of(const std::vector<double>& values) const {
 RematKept RematProgram::kept_of(const std::vector<double>& values, double threshold) const {
   RematKept kept(kept_.size(), IdVector<int, bool>(problem_.values.size(), false));
   for (int stage = 0; stage < problem_.stages(); ++stage) {
-    for (int value = 0; value < static_cast<int>(problem_.values.size()); ++value) {
+    for (int value = 0; value < count_of(problem_.values); ++value) {
       const int column = kept_[stage][value];
-      kept[stage][value] = column == kOne || (column >= 0 && values[static_cast<std::size_t>(column)] >= threshold);
+      kept[stage][value] = column == kOne || (column >= 0 && values[as_index(column)] >= threshold);
     }
   }
   return kept;

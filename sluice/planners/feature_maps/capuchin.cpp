@@ -84,7 +84,7 @@ class Decisions {
   }
 
  private:
-  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+  static constexpr std::size_t kNone = as_index(-1);
 
   // With those that must be made again first, each once.
   Seconds making_seconds(std::size_t i) const {
@@ -191,7 +191,7 @@ Result<DecidedPlan> decide(const PlanRequest& request, const SlowTier& slow) {
   const FeatureMapPlan wanted{.planner = "capuchin",
                               .maps = find_feature_maps(request.graph, graph::analyze_liveness(request.graph))};
   const Measured measured = measure(request, slow, wanted.maps);
-  const Bytes slow_room = request.budgets[static_cast<std::size_t>(slow.id)];
+  const Bytes slow_room = request.budgets[as_index(slow.id)];
   const auto plan_with = [&](Bytes room, bool makes_again) {
     const std::vector<Decision> decisions = Decisions(request.graph, wanted.maps, measured, room, makes_again).all();
     return plan_with_fewest(request, wanted, decisions);

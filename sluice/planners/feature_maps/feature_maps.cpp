@@ -36,7 +36,7 @@ Result<std::unique_ptr<PlanSearch>> search_without_repetitions(const PlanRequest
 }
 
 std::vector<FeatureMap> find_feature_maps(const graph::Graph& graph, const graph::Liveness& liveness) {
-  const auto turn = static_cast<graph::OpIndex>(
+  const auto turn = as_id<graph::OpIndex>(
       std::ranges::find_if(graph.ops(), [](const graph::Op& op) { return op.phase != graph::Phase::kForward; }) -
       graph.ops().begin());
   std::vector<FeatureMap> maps;

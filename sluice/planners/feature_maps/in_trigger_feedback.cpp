@@ -48,10 +48,10 @@ void InTriggerFeedback::observe(const StepObservation& observation) {
 std::vector<std::size_t> InTriggerFeedback::late_maps(const std::vector<Seconds>& stalls) const {
   std::vector<std::size_t> late;
   for (const plan::Migration& each : next_.migrations) {
-    if (next_.residencies[static_cast<std::size_t>(each.to)].tier != memory::kFastTier) continue;
+    if (next_.residencies[as_index(each.to)].tier != memory::kFastTier) continue;
     if (each.needed_by >= std::ssize(stalls) || stalls[as_index(each.needed_by)] <= kNoticed) continue;
     const auto map = std::ranges::find(decided_.maps, each.tensor, &FeatureMap::tensor);
-    late.push_back(static_cast<std::size_t>(map - decided_.maps.begin()));
+    late.push_back(as_index(map - decided_.maps.begin()));
   }
   return late;
 }

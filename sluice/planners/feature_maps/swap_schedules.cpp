@@ -14,7 +14,7 @@ bool covers(const Interval<graph::OpIndex>& ops, graph::OpIndex op) { return ops
 graph::OpIndex turn_of(const graph::Graph& graph) {
   const auto found =
       std::ranges::find_if(graph.ops(), [](const graph::Op& op) { return op.phase != graph::Phase::kForward; });
-  return static_cast<graph::OpIndex>(found - graph.ops().begin());
+  return as_id<graph::OpIndex>(found - graph.ops().begin());
 }
 
 }  // namespace
@@ -55,7 +55,7 @@ void SwapSchedules::find_swaps(const std::vector<SwappedTensor>& tensors) {
 graph::OpIndex SwapSchedules::in_trigger(graph::OpIndex layer_before, Seconds ahead) const {
   if (ahead == 0 || layer_before == 0) return layer_before;
   const Seconds then = ends_[as_index(layer_before - 1)] - ahead;
-  return static_cast<graph::OpIndex>(std::ranges::upper_bound(ends_, then) - ends_.begin());
+  return as_id<graph::OpIndex>(std::ranges::upper_bound(ends_, then) - ends_.begin());
 }
 
 SwapSchedules::Swap SwapSchedules::swap_of(const SwappedTensor& tensor) {
@@ -85,7 +85,7 @@ SwapSchedules::Swap SwapSchedules::swap_of(const SwappedTensor& tensor) {
 graph::OpIndex SwapSchedules::end_by_clock(graph::TensorId id, graph::OpIndex last) {
   const profile::Load load{id, plan::stored_bytes(graph_.tensor(id)), memory::Encoding::kNone};
   out_until_ = std::max(out_until_, ends_[as_index(last)]) + costs_.transfer_seconds(slow_.outward, load);
-  const auto done = static_cast<graph::OpIndex>(std::ranges::lower_bound(ends_, out_until_) - ends_.begin());
+  const auto done = as_id<graph::OpIndex>(std::ranges::lower_bound(ends_, out_until_) - ends_.begin());
   return std::clamp(done + 1, last + 1, graph_.op_count());
 }
 

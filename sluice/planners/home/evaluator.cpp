@@ -4,7 +4,7 @@
 #include <set>
 
 #include "sluice/base/as_index.hpp"
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 #include "sluice/plan/rooms.hpp"
 #include "sluice/planners/schedule/making_again.hpp"
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/planners/home/swarm.hpp"
 #include "sluice/planners/interruption.hpp"
 #include "sluice/planners/schedule/slow_tier.hpp"
@@ -75,7 +76,7 @@ Result<plan::Plan> plan_home(const PlanRequest& request) {
   wanted.actions.assign(wanted.maps.size(), FeatureMapAction::kKeep);
   if (Result<plan::Plan> kept = plan_actions(request, wanted); kept.ok() || wanted.maps.empty()) return kept;
   Bytes capacity = request.budgets[memory::kFastTier];
-  Bytes slow_capacity = request.budgets[static_cast<std::size_t>(slow.front().id)];
+  Bytes slow_capacity = request.budgets[as_index(slow.front().id)];
   Result<plan::Plan> plan =
       Error{ErrorCode::kNoneFound,
             fmt::format(

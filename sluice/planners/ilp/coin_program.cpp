@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::planners {
 namespace {
 
@@ -13,20 +15,16 @@ CoinPackedMatrix matrix_of(const IntegerProgram& program) {
   std::vector<CoinBigIndex> starts;
   for (const Row& row : program.rows) {
     starts.push_back(static_cast<CoinBigIndex>(columns.size()));
-    lengths.push_back(static_cast<int>(row.terms.size()));
+    lengths.push_back(count_of(row.terms));
     for (const Term& term : row.terms) {
       columns.push_back(term.column);
       coefficients.push_back(term.coefficient);
     }
   }
-  return {/*colordered=*/false,
-          static_cast<int>(program.columns.size()),
-          static_cast<int>(program.rows.size()),
-          static_cast<CoinBigIndex>(columns.size()),
-          coefficients.data(),
-          columns.data(),
-          starts.data(),
-          lengths.data()};
+  return {/*colordered=*/false,   count_of(program.columns),
+          count_of(program.rows), static_cast<CoinBigIndex>(columns.size()),
+          coefficients.data(),    columns.data(),
+          starts.data(),          lengths.data()};
 }
 
 }  // namespace

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::planners {
 
 std::vector<int> maxima_of(std::span<const LoadSpan> spans, int op_count) {
-  IdVector<int, bool> begins(static_cast<std::size_t>(op_count) + 1, false);
-  IdVector<int, bool> ends(static_cast<std::size_t>(op_count) + 1, false);
+  IdVector<int, bool> begins(as_index(op_count) + 1, false);
+  IdVector<int, bool> ends(as_index(op_count) + 1, false);
   for (const LoadSpan& span : spans) {
     if (span.ops.empty()) continue;
     begins[span.ops.begin] = true;
@@ -26,7 +28,7 @@ std::vector<int> maxima_of(std::span<const LoadSpan> spans, int op_count) {
 }
 
 IdVector<int, double> whole_load(std::span<const LoadSpan> spans, int op_count, bool constant_only) {
-  IdVector<int, double> change(static_cast<std::size_t>(op_count) + 1, 0);
+  IdVector<int, double> change(as_index(op_count) + 1, 0);
   for (const LoadSpan& span : spans) {
     if (span.ops.empty() || (constant_only && span.column != kAlways)) continue;
     change[span.ops.begin] += span.size;
@@ -48,7 +50,7 @@ int DerivedProgram::add_derived(const Column& column, const std::vector<Sum>& at
 
 // Exactly one set of the choices is 0, and each choice is 1 in the sets without it.
 void DerivedProgram::add_configurations(const std::vector<int>& choices, const std::vector<double>& costs) {
-  configurations.push_back({.choices = choices, .first = static_cast<int>(ilp.columns.size())});
+  configurations.push_back({.choices = choices, .first = count_of(ilp.columns)});
   Row one{.terms = {}, .lower = 1, .upper = 1};
   std::vector<Row> without(choices.size(), Row{.terms = {}, .lower = 0, .upper = 0});
   for (std::size_t set = 0; set < costs.size(); ++set) {
@@ -70,8 +72,8 @@ std::vector<int> DerivedProgram::add_loads(std::span<const LoadSpan> spans, std:
     const auto first = std::ranges::lower_bound(ops, span.ops.begin) - ops.begin();
     const auto last = std::ranges::lower_bound(ops, span.ops.end) - ops.begin();
     if (first >= last) continue;
-    changes[static_cast<std::size_t>(first)].add(span.column, span.size);
-    changes[static_cast<std::size_t>(last)].add(span.column, -span.size);
+    changes[as_index(first)].add(span.column, span.size);
+    changes[as_index(last)].add(span.column, -span.size);
   }
   std::vector<int> loads;
   for (std::size_t i = 0; i < ops.size(); ++i) {
@@ -87,7 +89,7 @@ void DerivedProgram::derive(IdVector<int, double>& values) const {
     for (std::size_t i = 0; i < each.choices.size(); ++i) {
       if (values[each.choices[i]] < 0.5) zeros |= std::size_t{1} << i;
     }
-    values[static_cast<std::size_t>(each.first) + zeros] = 1;
+    values[as_index(each.first) + zeros] = 1;
   }
   for (const Derived& each : derived) {
     double value = ilp.columns[each.column].lower;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::planners {
 
 double IntegerProgram::cost_of(const std::vector<double>& values) const {
@@ -22,7 +24,7 @@ double IntegerProgram::violation(const std::vector<double>& values) const {
   }
   for (const Row& row : rows) {
     double sum = 0;
-    for (const Term& term : row.terms) sum += term.coefficient * values[static_cast<std::size_t>(term.column)];
+    for (const Term& term : row.terms) sum += term.coefficient * values[as_index(term.column)];
     worst = std::max({worst, row.lower - sum, sum - row.upper});
   }
   return worst;

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/id_vector.hpp"
 #include "sluice/base/result.hpp"
 #include "sluice/base/units.hpp"
@@ -48,7 +49,7 @@ struct IntegerProgram {
 
   int add(const Column& column) {
     columns.push_back(column);
-    return static_cast<int>(columns.size()) - 1;
+    return count_of(columns) - 1;
   }
   double cost_of(const std::vector<double>& values) const;
   // Largest violation of a row, a bound or an integer column.

@@ -9,6 +9,7 @@
 #include <coin/CglKnapsackCover.hpp>
 #include <coin/CglMixedIntegerRounding2.hpp>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/check.hpp"
 #include "sluice/planners/ilp/coin_program.hpp"
 
@@ -214,7 +215,7 @@ class Solving {
     });
     model.passInEventHandler(&handler);  // which it copies
     if (solution_.values.empty()) return;
-    model.setBestSolution(solution_.values.data(), static_cast<int>(solution_.values.size()), solution_.cost, false);
+    model.setBestSolution(solution_.values.data(), count_of(solution_.values), solution_.cost, false);
   }
 
   void take_answer_of(const CbcModel& model) {

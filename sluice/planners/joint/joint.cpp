@@ -268,7 +268,7 @@ Result<TimedPlan> clearly_faster(Result<TimedPlan> plainer, Result<TimedPlan> ot
 // Staging for encoders takes room, so that a small budget may do better without.
 Result<TimedPlan> plan_encoded_or_not(const PlanRequest& request) {
   PlanRequest plain = request;
-  plain.additions.remove(static_cast<std::size_t>(JointAddition::kEncode));
+  plain.additions.remove(as_index(JointAddition::kEncode));
   Result<TimedPlan> as_it_is = plan_as_asked(plain);
   const bool encode = request.additions.has(JointAddition::kEncode) && request.profile.encodings != nullptr;
   return encode && !request.stopped() ? clearly_faster(std::move(as_it_is), plan_as_asked(request)) : as_it_is;
@@ -303,7 +303,7 @@ Result<TimedPlan> plan_any_processors(const PlanRequest& request) {
       std::ranges::any_of(request.graph.ops(), [](const graph::Op& op) { return op.processor != kMainProcessor; });
   if (!request.additions.has(JointAddition::kProcessors) || chosen || request.stopped()) return own;
   PlanRequest asked = request;
-  asked.additions.remove(static_cast<std::size_t>(JointAddition::kProcessors));
+  asked.additions.remove(as_index(JointAddition::kProcessors));
   return fastest_on_processors(asked, std::move(own), plan_any_kernels);
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/plan/verify/verifier.hpp"
 #include "sluice/planners/bound/certified_bound.hpp"
 #include "sluice/planners/joint/finalists.hpp"
@@ -96,7 +97,7 @@ PlanningProblem dense_behind_convolutions() {
   PlanningProblem problem(merged_model("vgg11", 4, 32), "file", 2e9, 40e9);
   for (graph::OpIndex op = 0; op < problem.graph.op_count(); ++op) {
     if (to_string(problem.graph.op(op).kind).starts_with("conv2d")) {
-      problem.profile.op_seconds[static_cast<std::size_t>(op)] = 0.02;
+      problem.profile.op_seconds[as_index(op)] = 0.02;
     }
   }
   return problem;

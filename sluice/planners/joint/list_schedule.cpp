@@ -33,7 +33,7 @@ struct Prefetch {
 std::size_t link_count(std::span<const MovingUnit> units) {
   memory::LinkId last = -1;
   for (const MovingUnit& unit : units) last = std::max({last, unit.slow.inward, unit.slow.outward});
-  return static_cast<std::size_t>(last + 1);
+  return as_index(last + 1);
 }
 
 class StepRun {
@@ -93,7 +93,7 @@ class StepRun {
  private:
   void shift(Gap& gap, Seconds begin) {
     const auto after = std::ranges::upper_bound(op_begin_, begin);
-    const auto slot = static_cast<graph::OpIndex>(std::max<std::ptrdiff_t>(0, after - op_begin_.begin() - 1));
+    const auto slot = as_id<graph::OpIndex>(std::max<std::ptrdiff_t>(0, after - op_begin_.begin() - 1));
     if (slot <= gap.window_begin) return;
     const graph::OpIndex later = std::min(slot, gap.next_use);
     table_.reserve({gap.window_begin, later}, -gap.bytes);

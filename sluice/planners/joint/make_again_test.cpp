@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "sluice/base/as_index.hpp"
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 #include "sluice/graph/reschedule.hpp"
 #include "sluice/plan/verify/same_values.hpp"
 #include "sluice/plan/verify/verifier.hpp"

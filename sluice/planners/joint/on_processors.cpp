@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sluice/base/as_index.hpp"
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 #include "sluice/planners/interruption.hpp"
 #include "sluice/planners/rescheduled_request.hpp"
 
@@ -73,8 +73,8 @@ std::string describe(const PlanRequest& request, const PlanOnProcessors& taken, 
   const plan::Plan& plan = taken.timed.plan;
   std::int64_t updates = 0, elsewhere = 0;
   for (std::size_t slot = 0; slot < plan.ops.size(); ++slot) {
-    const std::size_t op = plan.schedule.empty() ? slot : static_cast<std::size_t>(plan.schedule[slot]);
-    if (!graph::is_update(request.graph.op(static_cast<graph::OpIndex>(op)).kind)) continue;
+    const std::size_t op = plan.schedule.empty() ? slot : as_index(plan.schedule[slot]);
+    if (!graph::is_update(request.graph.op(as_id<graph::OpIndex>(op)).kind)) continue;
     ++updates;
     elsewhere += plan.ops[slot].processor != kMainProcessor ? 1 : 0;
   }

@@ -3,7 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/base/as_index.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 #include "sluice/planners/registry/offload_for_tests.hpp"
 #include "sluice/planners/registry/smallest_budget.hpp"
 
@@ -21,8 +22,7 @@ constexpr std::string_view kFree = "joint:additions=processors";
 OffloadProblem with_long_updates(Seconds seconds = 4e-3) {
   OffloadProblem problem(offload_network(graph::Precision::kBF16Masters, graph::Optimizer::kAdam, 4));
   for (graph::OpIndex op = 0; op < problem.graph.op_count(); ++op) {
-    problem.profile.op_seconds[static_cast<std::size_t>(op)] =
-        graph::is_update(problem.graph.op(op).kind) ? seconds : 1e-3;
+    problem.profile.op_seconds[as_index(op)] = graph::is_update(problem.graph.op(op).kind) ? seconds : 1e-3;
   }
   return problem;
 }

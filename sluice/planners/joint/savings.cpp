@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "sluice/base/as_index.hpp"
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 #include "sluice/graph/value_numbers.hpp"
 
 namespace sluice::planners {

@@ -1,3 +1,4 @@
+#include "sluice/base/as_index.hpp"
 #include "sluice/planners/redl/period_scheduler.hpp"
 
 namespace sluice::planners {
@@ -21,7 +22,7 @@ void PeriodScheduler::give_tails() {
     const auto done = std::lower_bound(start_.begin() + begin, start_.end() - 1, lane_free) - start_.begin();
     const graph::OpIndex limit = ranges_of_gap(states_[item.unit].unit(), item.index, op_count_).front().end;
     GapState& gap = states_[item.unit].gap(item.index);
-    gap.tail_end = table_.fits_forward(begin, std::min(static_cast<graph::OpIndex>(done), limit), bytes(item.unit));
+    gap.tail_end = table_.fits_forward(begin, std::min(as_id<graph::OpIndex>(done), limit), bytes(item.unit));
     table_.reserve({begin, gap.tail_end}, bytes(item.unit));
   }
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/planners/redl/period_schedule.hpp"
 #include "sluice/planners/redl/unit_state.hpp"
 #include "sluice/planners/schedule/intervals.hpp"
@@ -48,7 +49,7 @@ class PeriodScheduler {
   bool has(RedlAddition addition) const { return problem_.additions.has(addition); }
   Bytes bytes(std::size_t unit) const { return states_[unit].unit().bytes; }
   const Stretch& stretch(std::size_t unit, std::size_t index) const { return states_[unit].unit().stretches[index]; }
-  Seconds start_of(graph::OpIndex op) const { return start_[static_cast<std::size_t>(op)]; }
+  Seconds start_of(graph::OpIndex op) const { return start_[as_index(op)]; }
   int period_of(graph::OpIndex op) const { return cut_.interval_of_op[op]; }
   const SlowTier& slow(std::size_t unit) const { return problem_.units[unit].slow; }
   Seconds copy_in(std::size_t unit) const { return problem_.costs.transfer_seconds(slow(unit).inward, bytes(unit)); }

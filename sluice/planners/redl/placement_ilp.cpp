@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/planners/redl/placement_program.hpp"
 #include "sluice/planners/schedule/reservation_table.hpp"
 
@@ -115,8 +116,8 @@ std::optional<Placement> place(const RedlProblem& problem, const std::vector<Str
   return Placement{.units = program->choices_of(solution.values),
                    .status = describe(solution),
                    .lost_seconds = solution.cost * program->seconds_per_unit - problem.start.back(),
-                   .columns = static_cast<int>(program->ilp.columns.size()),
-                   .rows = static_cast<int>(program->ilp.rows.size())};
+                   .columns = count_of(program->ilp.columns),
+                   .rows = count_of(program->ilp.rows)};
 }
 
 }  // namespace sluice::planners

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/random.hpp"
 #include "sluice/planners/redl/placement_program.hpp"
 #include "sluice/planners/redl/problem_for_tests.hpp"
@@ -24,8 +25,8 @@ std::vector<std::string> random_uses(std::uint64_t seed) {
   for (int i = 0; i < 3; ++i) {
     std::string uses(8, '.');
     for (char& use : uses) use = draw(3) == 0 ? 'r' : '.';
-    uses[static_cast<std::size_t>(draw(2))] = 'w';
-    uses[static_cast<std::size_t>(6 + draw(2))] = 'r';
+    uses[as_index(draw(2))] = 'w';
+    uses[as_index(6 + draw(2))] = 'r';
     for (std::size_t op = 0; uses[op] != 'w'; ++op) uses[op] = '.';
     tensors.push_back(uses);
   }

@@ -96,7 +96,7 @@ void Writer::add_op_times() {
     std::vector<std::size_t> slow;
     std::vector<int> fast;
     std::vector<double> alone;
-    for (const StretchRef& ref : of_ops[static_cast<std::size_t>(op)]) {
+    for (const StretchRef& ref : of_ops[as_index(op)]) {
       if (!units_[ref.unit].in_place) continue;
       slow.push_back(ref.unit);
       fast.push_back(program_.fast_of[ref.unit][ref.stretch]);
@@ -131,7 +131,7 @@ void Writer::add_together(graph::OpIndex op, const std::vector<std::size_t>& uni
 }
 
 std::size_t Writer::bucket_of(graph::OpIndex op) const {
-  const double share = problem_.start[static_cast<std::size_t>(op)] / std::max(1e-12, problem_.start.back());
+  const double share = problem_.start[as_index(op)] / std::max(1e-12, problem_.start.back());
   return std::min<std::size_t>(kBuckets - 1, static_cast<std::size_t>(share * kBuckets));
 }
 
@@ -142,8 +142,8 @@ Interval<graph::OpIndex> Writer::window(std::size_t unit, std::size_t stretch) c
   const Seconds held =
       std::min(kWindowTimes * problem_.costs.transfer_seconds(slow_of(unit).inward, units_[unit].bytes),
                problem_.seconds_in({begin, end}) / 3);
-  const auto first = std::ranges::lower_bound(problem_.start, problem_.start[static_cast<std::size_t>(end)] - held);
-  return {std::clamp(static_cast<graph::OpIndex>(first - problem_.start.begin()), begin, end), end};
+  const auto first = std::ranges::lower_bound(problem_.start, problem_.start[as_index(end)] - held);
+  return {std::clamp(as_id<graph::OpIndex>(first - problem_.start.begin()), begin, end), end};
 }
 
 Interval<graph::OpIndex> Writer::tail(std::size_t unit, std::size_t gap) const {
@@ -152,8 +152,8 @@ Interval<graph::OpIndex> Writer::tail(std::size_t unit, std::size_t gap) const {
   const graph::OpIndex end = divided.wraps(gap) ? op_count_ : divided.stretches[gap + 1].ops.begin;
   const Seconds held = std::min(kWindowTimes * problem_.costs.transfer_seconds(slow_of(unit).outward, divided.bytes),
                                 problem_.seconds_in({begin, end}) / 3);
-  const auto last = std::ranges::lower_bound(problem_.start, problem_.start[static_cast<std::size_t>(begin)] + held);
-  return {begin, std::clamp(static_cast<graph::OpIndex>(last - problem_.start.begin()), begin, end)};
+  const auto last = std::ranges::lower_bound(problem_.start, problem_.start[as_index(begin)] + held);
+  return {begin, std::clamp(as_id<graph::OpIndex>(last - problem_.start.begin()), begin, end)};
 }
 
 void Writer::add_copies(std::size_t index) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/planners/redl/placement_program.hpp"
 
 namespace sluice::planners {
@@ -23,7 +24,7 @@ std::vector<UnitPlacement> PlacementProgram::choices_of(const std::vector<double
   const auto chosen = [&](const std::vector<int>& columns) {
     std::vector<bool> result;
     for (const int column : columns) {
-      result.push_back(column == kAlways || values[static_cast<std::size_t>(column)] > 0.5);
+      result.push_back(column == kAlways || values[as_index(column)] > 0.5);
     }
     return result;
   };

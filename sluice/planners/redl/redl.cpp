@@ -10,6 +10,7 @@
 #include <limits>
 #include <map>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/planners/plan_search.hpp"
 #include "sluice/planners/planner.hpp"
 #include "sluice/planners/redl/period_schedule.hpp"
@@ -76,7 +77,7 @@ class Redl final : public PlanSearch {
   int first_that_keeps_constraints() const;
   std::optional<Placement> place_units(const StretchRules& rules) const;
   bool has(RedlAddition addition) const { return request_.additions.has(addition); }
-  int longest() const { return std::max(1, static_cast<int>(liveness_.spans.size())); }
+  int longest() const { return std::max(1, count_of(liveness_.spans)); }
   void propose();
   void describe(plan::Plan& plan, int period, const PeriodSchedule& schedule) const;
 
@@ -149,7 +150,7 @@ Result<plan::Plan> Redl::plan_for(int period) {
 // The paper's program has one tier a tensor, which only tiers that ops can address allow: elsewhere all would be fast.
 std::optional<Placement> Redl::place_units(const StretchRules& rules) const {
   const Capacities capacities{.fast = request_.budgets[memory::kFastTier],
-                              .slow = request_.budgets[static_cast<std::size_t>(problem_.slow.back().id)]};
+                              .slow = request_.budgets[as_index(problem_.slow.back().id)]};
   if (has(RedlAddition::kStretches) || !problem_.addressable()) return place(problem_, stretches_, capacities, {});
   StretchRules whole = rules;
   whole.undivided = true;

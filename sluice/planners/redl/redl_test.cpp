@@ -3,6 +3,7 @@
 
 #include <ctime>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/plan/verify/verifier.hpp"
 #include "sluice/planners/plan_search.hpp"
 #include "sluice/planners/registry/make_plan.hpp"
@@ -77,7 +78,7 @@ TEST(RedlSearch, SettlesOnThePeriodThatStepsAreFastestWith) {
   EXPECT_EQ(period_of((*search)->plan()), first + 2);
   EXPECT_EQ(period_of((*search)->best()), first + 2);
   const SearchReport report = (*search)->report();
-  EXPECT_EQ(report.steps, static_cast<int>(run.size()));
+  EXPECT_EQ(report.steps, count_of(run));
   EXPECT_EQ(report.occasions, 7) << "two with gain and five without";
   EXPECT_THAT(report.summary, ::testing::HasSubstr("after 7 rounds"));
 }

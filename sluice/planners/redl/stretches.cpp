@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::planners {
 namespace {
 
@@ -92,13 +94,13 @@ Seconds seconds_lost(const RedlProblem& problem, graph::OpIndex op, std::span<co
 
 std::vector<std::vector<StretchRef>> stretches_of_ops(const RedlProblem& problem,
                                                       const std::vector<StretchedUnit>& units) {
-  std::vector<std::vector<StretchRef>> result(static_cast<std::size_t>(problem.graph.op_count()));
+  std::vector<std::vector<StretchRef>> result(as_index(problem.graph.op_count()));
   for (std::size_t i = 0; i < units.size(); ++i) {
     if (units[i].pinned()) continue;
     std::size_t stretch = 0;
     for (const graph::Use& use : problem.units[i].uses) {
       while (use.op >= units[i].stretches[stretch].ops.end) ++stretch;
-      result[static_cast<std::size_t>(use.op)].push_back({i, stretch});
+      result[as_index(use.op)].push_back({i, stretch});
     }
   }
   return result;

@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/planners/additions.hpp"
 #include "sluice/planners/redl/redl_additions.hpp"
 #include "sluice/planners/schedule/moving_units.hpp"
@@ -38,7 +39,7 @@ struct RedlProblem {
     return std::ranges::any_of(slow, [&](const SlowTier& each) { return machine.tier(each.id).addressable; });
   }
   Seconds seconds_in(Interval<graph::OpIndex> ops) const {
-    return start[static_cast<std::size_t>(ops.end)] - start[static_cast<std::size_t>(ops.begin)];
+    return start[as_index(ops.end)] - start[as_index(ops.begin)];
   }
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/plan/plan_graph.hpp"
 #include "sluice/planners/registry/make_plan.hpp"
 #include "sluice/planners/registry/problem_for_tests.hpp"
@@ -96,7 +97,7 @@ TEST(SentinelAsPublished, TheEquationsAloneChooseTheInterval) {
     const profile::CostModel costs(problem.graph, problem.profile, problem.machine);
     int best = 1;
     Seconds goal = 1e9;
-    for (int length = 1; length <= static_cast<int>(liveness.spans.size()) / 2; ++length) {
+    for (int length = 1; length <= count_of(liveness.spans) / 2; ++length) {
       const auto figures = estimate_intervals(problem.graph, liveness, costs, cut_into_intervals(liveness, length),
                                               plan->budgets[memory::kFastTier], 2e9);
       if (!figures.space_ok) break;
@@ -119,7 +120,7 @@ int idle_stays(const PlanningProblem& problem, const plan::Plan& plan) {
     for (std::size_t i = 0; i + 1 < unit.uses.size(); ++i) {
       const graph::OpIndex from = unit.uses[i].op;
       const graph::OpIndex to = unit.uses[i + 1].op;
-      const auto interval = [&](graph::OpIndex op) { return cut.interval_of_op[static_cast<std::size_t>(op)]; };
+      const auto interval = [&](graph::OpIndex op) { return cut.interval_of_op[as_index(op)]; };
       if (from < unit.complete_after || interval(to) <= interval(from) + 1) continue;
       for (const plan::Residency& each : plan.residencies) {
         if (each.tensor != unit.tensors.front() || each.tier != memory::kFastTier) continue;
@@ -196,7 +197,7 @@ TEST(RedlAsPublished, TheFirstPeriodFromTheMedianThatKeepsTheConstraintsIsTaken)
                                             plan->budgets[memory::kFastTier], 4e9);
     return figures.space_ok && figures.exposed_seconds == 0;
   };
-  const int median = static_cast<int>(liveness.spans.size()) / 2;
+  const int median = count_of(liveness.spans) / 2;
   const int period = std::stoi(config_value(*plan, "period_layers"));
   EXPECT_TRUE(keeps_both(period));
   EXPECT_NE(period, median) << "or this shows little";

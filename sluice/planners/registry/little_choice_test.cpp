@@ -7,7 +7,7 @@
 #include <set>
 
 #include "sluice/base/as_index.hpp"
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 #include "sluice/plan/verify/verifier.hpp"
 #include "sluice/planners/registry/advice.hpp"
 #include "sluice/planners/registry/make_plan.hpp"

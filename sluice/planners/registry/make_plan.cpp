@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/choose.hpp"
 #include "sluice/plan/rooms.hpp"
 #include "sluice/planners/bound/lower_bound.hpp"
@@ -21,7 +22,7 @@ Status check_processors(const PlannerEntry& entry, const PlanRequest& request) {
     return Error{
         ErrorCode::kUnsupported,
         fmt::format("{} cannot give {} to processor '{}', which cannot use tier {} in place: add that to its tiers",
-                    entry.name, op.name, request.machine.processors[static_cast<std::size_t>(op.processor)].name,
+                    entry.name, op.name, request.machine.processors[as_index(op.processor)].name,
                     request.machine.tier(memory::kFastTier).name)};
   }
   return {};

@@ -8,7 +8,7 @@
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/graph/liveness.hpp"
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 
 namespace sluice::planners {
 namespace {
@@ -148,7 +148,7 @@ void Deferral::place(std::vector<const UpdateGroup*> chosen, const UpdateSpread&
 graph::OpIndex Deferral::nearest(Seconds time) const {
   const auto after = std::ranges::upper_bound(start_, time);
   const bool sooner = after == start_.end() || time - *(after - 1) < *after - time;
-  return static_cast<graph::OpIndex>(after - start_.begin()) - (sooner ? 1 : 0);
+  return as_id<graph::OpIndex>(after - start_.begin()) - (sooner ? 1 : 0);
 }
 
 }  // namespace sluice::planners

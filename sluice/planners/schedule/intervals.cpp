@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/plan/plan_builder.hpp"
 #include "sluice/plan/rooms.hpp"
 
@@ -44,12 +45,11 @@ IdVector<int, Bytes> bytes_to_bring(const graph::Graph& graph, const graph::Live
 IntervalCut cut_into_intervals(const graph::Liveness& liveness, int length) {
   IntervalCut cut{.length = length, .intervals = {}, .interval_of_op = {}};
   cut.interval_of_op.resize(liveness.span_of_op.size());
-  const int spans = static_cast<int>(liveness.spans.size());
+  const int spans = count_of(liveness.spans);
   for (int first = 0; first < spans; first += length) {
     const int last = std::min(first + length, spans) - 1;
     const Interval<graph::OpIndex> ops{liveness.spans[first].ops.begin, liveness.spans[last].ops.end};
-    std::fill(cut.interval_of_op.begin() + ops.begin, cut.interval_of_op.begin() + ops.end,
-              static_cast<int>(cut.intervals.size()));
+    std::fill(cut.interval_of_op.begin() + ops.begin, cut.interval_of_op.begin() + ops.end, count_of(cut.intervals));
     cut.intervals.push_back(ops);
   }
   return cut;

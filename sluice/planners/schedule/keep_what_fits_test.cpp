@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/reschedule.hpp"
 #include "sluice/graph/value_numbers.hpp"
 #include "sluice/plan/verify/same_values.hpp"
@@ -24,9 +25,7 @@ class KeepWhatFits : public ::testing::Test {
   }
 
   Seconds seconds_of(const std::vector<graph::OpIndex>& schedule) const {
-    const auto add = [&](Seconds sum, graph::OpIndex op) {
-      return sum + profile_.op_seconds.at(static_cast<std::size_t>(op));
-    };
+    const auto add = [&](Seconds sum, graph::OpIndex op) { return sum + profile_.op_seconds.at(as_index(op)); };
     return std::accumulate(schedule.begin(), schedule.end(), Seconds{0}, add);
   }
 
@@ -54,9 +53,9 @@ TEST_F(KeepWhatFits, WithAllMemoryNothingIsMadeAgain) {
 TEST_F(KeepWhatFits, WhatRunsOtherwiseTheSecondTimeIsNotLeftOut) {
   std::vector<graph::OpChoice> choices(graph_.ops().size());
   const graph::Repetition one = graph::repetitions(graph_).front();
-  choices[static_cast<std::size_t>(one.op)].processor = 1;
+  choices[as_index(one.op)].processor = 1;
   EXPECT_TRUE(std::ranges::binary_search(keep_what_fits(graph_, profile_, 100 * whole_, choices), one.op));
-  choices[static_cast<std::size_t>(one.of)].processor = 1;
+  choices[as_index(one.of)].processor = 1;
   EXPECT_FALSE(std::ranges::binary_search(keep_what_fits(graph_, profile_, 100 * whole_, choices), one.op));
 }
 
@@ -65,14 +64,14 @@ TEST_F(KeepWhatFits, CountsWhatTheChosenKernelsNeed) {
   graph::Graph graph = graph_;
   const auto conv = std::ranges::find(graph.ops(), graph::OpKind::kConv2d, &graph::Op::kind);
   ASSERT_NE(conv, graph.ops().end());
-  const auto index = static_cast<graph::OpIndex>(conv - graph.ops().begin());
+  const auto index = as_id<graph::OpIndex>(conv - graph.ops().begin());
   graph.op(index).outputs.push_back(graph.add_tensor(
       {.name = "workspace", .shape = {64}, .dtype = graph::DType::kU8, .role = graph::Role::kWorkspace, .bytes = 64}));
   graph.op(index).implementations = {{"small", 0}, {"large", 100 * whole_}};
   const Bytes enough = bytes_of(keep_what_fits(graph_, profile_, 100 * whole_)) + kMiB;
   EXPECT_FALSE(keep_what_fits(graph, profile_, enough).empty());
   std::vector<graph::OpChoice> choices(graph.ops().size());
-  choices[static_cast<std::size_t>(index)].implementation = 1;
+  choices[as_index(index)].implementation = 1;
   EXPECT_TRUE(keep_what_fits(graph, profile_, enough, choices).empty()) << "not even everything else fits";
 }
 

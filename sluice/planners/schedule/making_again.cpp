@@ -6,7 +6,7 @@
 #include <set>
 
 #include "sluice/base/as_index.hpp"
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 
 namespace sluice::planners {
 namespace {
@@ -99,9 +99,8 @@ class MakingAgain {
     std::vector<OpValue> reads;
     for (const graph::TensorId id : graph::repeated_form(op).inputs) {
       const auto input = std::ranges::find(op.inputs, id);
-      reads.push_back(input == op.inputs.end()
-                          ? OpValue{index, id}
-                          : reads_[as_index(index)][static_cast<std::size_t>(input - op.inputs.begin())]);
+      reads.push_back(input == op.inputs.end() ? OpValue{index, id}
+                                               : reads_[as_index(index)][as_index(input - op.inputs.begin())]);
     }
     return reads;
   }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/plan/plan_builder.hpp"
 #include "sluice/planners/planner.hpp"
 
@@ -36,7 +37,7 @@ template <typename Build>
 Result<PackedPlan> pack_with_less_capacity(const PlanRequest& request, std::vector<Bytes> capacities,
                                            const Build& build) {
   constexpr int kAttempts = 20;
-  const memory::TierId farthest = static_cast<memory::TierId>(request.budgets.size()) - 1;
+  const memory::TierId farthest = as_id<memory::TierId>(request.budgets.size()) - 1;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     const std::optional<plan::PlanBuilder> builder = build(std::as_const(capacities));
     if (!builder) break;
@@ -45,7 +46,7 @@ Result<PackedPlan> pack_with_less_capacity(const PlanRequest& request, std::vect
     if (plan.ok()) return PackedPlan{std::move(plan).value(), std::move(capacities)};
     const bool last = failure.tier != memory::kFastTier && failure.tier == farthest;
     if (!wants_more_room(plan.error().code) || last) return none_found(plan.error());
-    const auto tier = static_cast<std::size_t>(failure.tier);
+    const auto tier = as_index(failure.tier);
     const double overshoot = static_cast<double>(failure.needed) / static_cast<double>(request.budgets[tier]);
     const double share = std::clamp(0.999 / overshoot, 0.8, 1 - 0.01 * attempt);
     capacities[tier] =

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/plan/rooms.hpp"
 
 namespace sluice::planners {
@@ -13,7 +14,7 @@ class Residents {
  public:
   explicit Residents(const PagingRule& rule) : rule_(rule), of_class_(1) {
     const auto most = std::ranges::max_element(rule.class_of);
-    if (most != rule.class_of.end()) of_class_.resize(static_cast<std::size_t>(*most) + 1);
+    if (most != rule.class_of.end()) of_class_.resize(as_index(*most) + 1);
   }
 
   using Entry = std::pair<std::int64_t, graph::TensorId>;
@@ -47,9 +48,7 @@ class Residents {
     return found == entries.end() ? std::nullopt : std::optional(*found);
   }
 
-  std::size_t class_of(graph::TensorId id) const {
-    return rule_.class_of.empty() ? 0 : static_cast<std::size_t>(rule_.class_of[id]);
-  }
+  std::size_t class_of(graph::TensorId id) const { return rule_.class_of.empty() ? 0 : as_index(rule_.class_of[id]); }
 
   const PagingRule& rule_;
   std::vector<std::set<Entry>> of_class_;

@@ -18,6 +18,7 @@
 #include <span>
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/planners/schedule/tensor_schedule.hpp"
 
 namespace sluice::planners {
@@ -29,7 +30,7 @@ struct PagedOps {
   const graph::Liveness& liveness;                                           // `uses` and `ranges` by slot
   IdVector<graph::OpIndex, std::span<const graph::TensorId>> operands = {};  // each once
 
-  graph::OpIndex op_count() const { return static_cast<graph::OpIndex>(operands.size()); }
+  graph::OpIndex op_count() const { return as_id<graph::OpIndex>(operands.size()); }
 };
 
 struct PagingRule {

@@ -5,7 +5,7 @@
 #include "sluice/base/id_vector.hpp"
 #include "sluice/base/interval.hpp"
 #include "sluice/base/units.hpp"
-#include "sluice/graph/op.hpp"
+#include "sluice/graph/ops/op.hpp"
 
 namespace sluice::planners {
 

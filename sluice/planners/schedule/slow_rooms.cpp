@@ -65,7 +65,7 @@ SlowTier SlowRooms::place(std::span<const SlowTier> tiers, std::span<const Inter
   if (tiers_.size() == 1) return tiers_.front();
   for (const SlowTier& tier : tiers) {
     const auto known = std::ranges::find(tiers_, tier.id, &SlowTier::id);
-    ReservationTable& table = tables_[static_cast<std::size_t>(known - tiers_.begin())];
+    ReservationTable& table = tables_[as_index(known - tiers_.begin())];
     if (!std::ranges::all_of(ranges, [&](const auto& range) { return table.fits(range, bytes); })) continue;
     for (const Interval<graph::OpIndex>& range : ranges) table.reserve(range, bytes);
     return tier;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::planners {
 
 Result<std::vector<SlowTier>> find_slow_tiers(std::string_view planner, const memory::Machine& machine) {
@@ -11,7 +13,7 @@ Result<std::vector<SlowTier>> find_slow_tiers(std::string_view planner, const me
                                                    planner)};
   }
   std::vector<SlowTier> slow;
-  for (memory::TierId id = memory::kFastTier + 1; id < static_cast<memory::TierId>(machine.tiers.size()); ++id) {
+  for (memory::TierId id = memory::kFastTier + 1; id < as_id<memory::TierId>(machine.tiers.size()); ++id) {
     const auto outward = machine.link_between(memory::kFastTier, id);
     const auto inward = machine.link_between(id, memory::kFastTier);
     if (!outward || !inward) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/graph.hpp"
 #include "sluice/memory/machine.hpp"
 #include "sluice/planners/schedule/slow_tier.hpp"
@@ -55,8 +56,8 @@ inline graph::Graph step_of_uses(const std::vector<std::string>& tensors, Bytes 
     graph.layers.push_back("layer" + std::to_string(op));
     std::vector<graph::TensorId> inputs, outputs;
     for (std::size_t id = 0; id < uses.size(); ++id) {
-      if (uses[id][op] == 'r' || uses[id][op] == 'u') inputs.push_back(static_cast<graph::TensorId>(id));
-      if (uses[id][op] == 'w' || uses[id][op] == 'u') outputs.push_back(static_cast<graph::TensorId>(id));
+      if (uses[id][op] == 'r' || uses[id][op] == 'u') inputs.push_back(as_id<graph::TensorId>(id));
+      if (uses[id][op] == 'w' || uses[id][op] == 'u') outputs.push_back(as_id<graph::TensorId>(id));
     }
     graph::Op instruction;
     instruction.name = "op" + std::to_string(op);

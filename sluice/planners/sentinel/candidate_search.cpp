@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/planners/sentinel/by_halves.hpp"
 #include "sluice/planners/sentinel/left_in_slow.hpp"
 
@@ -22,7 +23,7 @@ std::vector<int> CandidateSearch::promising_lengths() {
   if (config.migration == SentinelMigration::kDirect) return {1};
   if (config.interval != 0) return {config.interval};
   std::vector<std::pair<Seconds, int>> allowed;
-  const int spans = static_cast<int>(builder_.liveness().spans.size());
+  const int spans = count_of(builder_.liveness().spans);
   for (int length = 1; length <= std::max(1, spans / 2); ++length) {
     const IntervalEstimate estimated = estimate_candidate(builder_, cut_into_intervals(builder_.liveness(), length));
     if (!estimated.space_ok) break;

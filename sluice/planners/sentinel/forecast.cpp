@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::planners {
 namespace {
 
@@ -13,10 +15,10 @@ std::vector<Seconds> busy_since(const std::vector<program::TransferIndex>& lane,
   Seconds begin = 0;
   Seconds end = -1;
   for (const program::TransferIndex transfer : lane) {
-    const program::Span& span = timeline.transfers[static_cast<std::size_t>(transfer)];
+    const program::Span& span = timeline.transfers[as_index(transfer)];
     if (span.begin > end + kBackToBack) begin = span.begin;
     end = span.end;
-    since[static_cast<std::size_t>(transfer)] = begin;
+    since[as_index(transfer)] = begin;
   }
   return since;
 }
@@ -24,7 +26,7 @@ std::vector<Seconds> busy_since(const std::vector<program::TransferIndex>& lane,
 std::optional<program::TransferIndex> last_awaited(const program::ComputeInstruction& instruction,
                                                    const program::StepTimes& timeline) {
   const auto ends_sooner = [&](program::TransferIndex a, program::TransferIndex b) {
-    return timeline.transfers[static_cast<std::size_t>(a)].end < timeline.transfers[static_cast<std::size_t>(b)].end;
+    return timeline.transfers[as_index(a)].end < timeline.transfers[as_index(b)].end;
   };
   const auto last = std::max_element(instruction.waits.begin(), instruction.waits.end(), ends_sooner);
   if (last == instruction.waits.end()) return std::nullopt;
@@ -38,17 +40,16 @@ void learn_price(std::vector<double>& price, const program::Program& program, co
   constexpr double kMemory = 0.5;  // of the old price
   constexpr double kFloor = 0.02;  // an idle lane's time is cheap, not free
   std::vector<double> seen(price.size(), kFloor);
-  const std::vector<Seconds> since = busy_since(program.lanes[static_cast<std::size_t>(link)], timeline);
+  const std::vector<Seconds> since = busy_since(program.lanes[as_index(link)], timeline);
   for (const program::ComputeInstruction& instruction : program.compute) {
-    const Seconds stall = timeline.stalls[static_cast<std::size_t>(instruction.op)];
+    const Seconds stall = timeline.stalls[as_index(instruction.op)];
     const auto awaited = last_awaited(instruction, timeline);
-    if (stall <= 0 || !awaited || program.transfers[static_cast<std::size_t>(*awaited)].link != link) continue;
-    const program::Span period{since[static_cast<std::size_t>(*awaited)],
-                               timeline.transfers[static_cast<std::size_t>(*awaited)].end};
+    if (stall <= 0 || !awaited || program.transfers[as_index(*awaited)].link != link) continue;
+    const program::Span period{since[as_index(*awaited)], timeline.transfers[as_index(*awaited)].end};
     const auto ends_before = [](const program::Span& span, Seconds time) { return span.end < time; };
     const auto first = std::lower_bound(timeline.ops.begin(), timeline.ops.end(), period.begin - 1e-6, ends_before);
     for (auto op = first; op != timeline.ops.end() && op->end <= period.end; ++op) {
-      seen[static_cast<std::size_t>(op - timeline.ops.begin())] += stall / (period.end - period.begin);
+      seen[as_index(op - timeline.ops.begin())] += stall / (period.end - period.begin);
     }
   }
   for (std::size_t op = 0; op < price.size(); ++op) price[op] = kMemory * price[op] + (1 - kMemory) * seen[op];
@@ -69,7 +70,7 @@ void learn_forecast(Forecast& forecast, const program::Program& program, const p
   forecast.start.back() = timeline.step_seconds;
   forecast.prices.resize(program.lanes.size(), std::vector<double>(timeline.ops.size(), 1.0));
   for (std::size_t link = 0; link < program.lanes.size(); ++link) {
-    learn_price(forecast.prices[link], program, timeline, static_cast<memory::LinkId>(link));
+    learn_price(forecast.prices[link], program, timeline, as_id<memory::LinkId>(link));
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/profile/cost_model.hpp"
 #include "sluice/program/program.hpp"
 #include "sluice/sim/simulator.hpp"
@@ -20,7 +21,7 @@ struct Forecast {
   std::vector<std::vector<double>> prices;
 
   double price(memory::LinkId link, graph::OpIndex op) const {
-    return prices.empty() ? 1.0 : prices[static_cast<std::size_t>(link)][static_cast<std::size_t>(op)];
+    return prices.empty() ? 1.0 : prices[as_index(link)][as_index(op)];
   }
 };
 

@@ -39,7 +39,7 @@ class IntervalScheduler {
   void give_tails(bool last);
   void give_windows(bool last);
   int interval_of(graph::OpIndex op) const { return cut_.interval_of_op[op]; }
-  Seconds start_of(graph::OpIndex op) const { return forecast_.start[static_cast<std::size_t>(op)]; }
+  Seconds start_of(graph::OpIndex op) const { return forecast_.start[as_index(op)]; }
   Seconds duration(const Gap& gap) const;
   double copy_price(memory::LinkId link, const MovingUnit& unit, graph::OpIndex op) const;
   Seconds copy_seconds(memory::LinkId link, const Gap& gap) const;
@@ -114,7 +114,7 @@ bool IntervalScheduler::inside_one_interval(const Gap& gap) const {
 
 // By the interval of the last use, or by the next one.
 bool IntervalScheduler::needed_soon(const Gap& gap) const {
-  const int count = static_cast<int>(cut_.intervals.size());
+  const int count = count_of(cut_.intervals);
   const int next = interval_of(gap.next_use) + (gap.wraps ? count : 0);
   return next <= interval_of(gap.previous_use) + 1;
 }
@@ -156,9 +156,9 @@ void IntervalScheduler::give_tails(bool last) {
     lane_free = std::max(lane_free, start_of(begin)) + copy_seconds(link, *gap);
     if (comes_last(*gap) != last) continue;
     const graph::OpIndex op_count = problem_.graph.op_count();
-    const graph::OpIndex done = static_cast<graph::OpIndex>(
-        std::lower_bound(forecast_.start.begin() + begin, forecast_.start.end() - 1, lane_free) -
-        forecast_.start.begin());
+    const graph::OpIndex done =
+        as_id<graph::OpIndex>(std::lower_bound(forecast_.start.begin() + begin, forecast_.start.end() - 1, lane_free) -
+                              forecast_.start.begin());
     const graph::OpIndex limit = gap->wraps ? op_count : gap->next_use;
     gap->tail_end = table_.fits_forward(begin, std::min(done, limit), gap->bytes);
     table_.reserve({begin, gap->tail_end}, gap->bytes);
@@ -228,7 +228,7 @@ std::vector<graph::OpIndex> IntervalScheduler::begins_by_the_clock(const std::ve
     Seconds& lane_taken = taken_from.try_emplace(link, forecast_.start.back()).first->second;
     lane_taken = std::min(lane_taken, start_of(gap.next_use)) - copy_seconds(link, gap);
     const auto after = std::upper_bound(forecast_.start.begin(), forecast_.start.end(), lane_taken);
-    begins[i] = std::max<graph::OpIndex>(0, static_cast<graph::OpIndex>(after - forecast_.start.begin()) - 1);
+    begins[i] = std::max<graph::OpIndex>(0, as_id<graph::OpIndex>(after - forecast_.start.begin()) - 1);
   }
   return begins;
 }

@@ -6,6 +6,7 @@
 
 #include <numeric>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/memory/presets.hpp"
 #include "sluice/plan/verify/verifier.hpp"
 #include "sluice/planners/registry/make_plan.hpp"
@@ -157,7 +158,7 @@ TEST(LeftInSlow, AnyPrefetchesMayBeLeftOut) {
     for (const PrefetchKey& key : options.left_out) {
       EXPECT_THAT(candidate->prefetches, ::testing::Not(::testing::Contains(key)));
     }
-    left += static_cast<int>(options.left_out.size());
+    left += count_of(options.left_out);
   }
   EXPECT_GT(left, 300) << "or this shows nothing";
 }

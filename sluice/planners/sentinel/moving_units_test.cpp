@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/check.hpp"
 #include "sluice/planners/schedule/gaps.hpp"
 #include "sluice/testing/tiny_step.hpp"
@@ -90,7 +91,7 @@ TEST(MovingUnits, HaveGapsOnlyWhereAllOfTheirTensorsExist) {
   const Norms norms;
   const auto units = find_moving_units(norms.graph, norms.liveness);
   const auto gaps = find_gaps(units, norms.graph.op_count(), 0);
-  const auto x = static_cast<std::size_t>(&unit_of(units, norms.x) - units.data());
+  const auto x = as_index(&unit_of(units, norms.x) - units.data());
   std::vector<std::pair<graph::OpIndex, graph::OpIndex>> of_x;
   for (const Gap& gap : gaps) {
     if (gap.unit == x) of_x.emplace_back(gap.previous_use, gap.next_use);

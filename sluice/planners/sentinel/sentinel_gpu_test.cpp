@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/planners/plan_search.hpp"
 #include "sluice/planners/registry/make_plan.hpp"
 #include "sluice/planners/registry/problem_for_tests.hpp"
@@ -115,9 +116,9 @@ TEST(SentinelGpu, EachDirectionHasAStreamOfItsOwn) {
     const bool comes = transfer.to.tier == memory::kFastTier;
     EXPECT_EQ(transfer.link, comes ? inward : outward);
     if (!comes) continue;
-    for (const program::TransferIndex other : step.program.lanes[static_cast<std::size_t>(outward)]) {
+    for (const program::TransferIndex other : step.program.lanes[as_index(outward)]) {
       const program::Span& in = step.times.transfers[i];
-      const program::Span& out = step.times.transfers[static_cast<std::size_t>(other)];
+      const program::Span& out = step.times.transfers[as_index(other)];
       together += in.begin < out.end && out.begin < in.end ? 1 : 0;
     }
   }

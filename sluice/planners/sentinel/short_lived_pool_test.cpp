@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::planners {
 namespace {
 
@@ -19,7 +21,7 @@ IntervalCut pool_cut(const std::vector<Interval<graph::OpIndex>>& intervals) {
 }
 
 std::vector<Bytes> reserved_idle(const std::vector<MovingUnit>& units, const IntervalCut& cut) {
-  const auto op_count = static_cast<graph::OpIndex>(cut.interval_of_op.size());
+  const auto op_count = as_id<graph::OpIndex>(cut.interval_of_op.size());
   ReservationTable table(op_count, 100);
   reserve_idle_pool(units, cut, table);
   std::vector<Bytes> reserved;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::planners {
 
 // The paper counts fewer than ten occurrences in each of its models.
@@ -49,7 +51,7 @@ void TestAndTrial::begin_next_trial() {
 
 SearchReport TestAndTrial::report() const {
   return {.steps = steps_,
-          .occasions = static_cast<int>(tried_.size()),
+          .occasions = count_of(tried_),
           .summary = fmt::format("{} intervals waited for prefetches; in {} of them tensors stay in the slow tier",
                                  tried_.size(), left_)};
 }

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/autodiff/autodiff.hpp"
 #include "sluice/graph/builder/builder.hpp"
 #include "sluice/plan/plan_graph.hpp"
@@ -50,12 +51,12 @@ TEST(ChenSqrt, KeepsCheckpointsOfASquareRootOfTheLayers) {
   const Result<plan::Plan> plan = make_plan("chen-sqrt", problem.request(1.0));
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   std::vector<int> runs(problem.graph.ops().size(), 0);
-  for (const graph::OpIndex op : plan->schedule) ++runs[static_cast<std::size_t>(op)];
+  for (const graph::OpIndex op : plan->schedule) ++runs[as_index(op)];
   EXPECT_LE(*std::ranges::max_element(runs), 2);
   std::size_t again = 0;
   std::size_t forward = 0;
   for (graph::OpIndex op = 0; op < problem.graph.op_count(); ++op) {
-    const bool repeated = runs[static_cast<std::size_t>(op)] > 1;
+    const bool repeated = runs[as_index(op)] > 1;
     if (problem.graph.op(op).phase == graph::Phase::kForward) ++forward;
     EXPECT_TRUE(!repeated || problem.graph.op(op).phase == graph::Phase::kForward) << problem.graph.op(op).name;
     again += repeated ? 1 : 0;

@@ -3,7 +3,8 @@
 
 #include <algorithm>
 
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/base/as_index.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 #include "sluice/graph/rewrite/slice_dense.hpp"
 #include "sluice/plan/plan_graph.hpp"
 #include "sluice/planners/plan_search.hpp"
@@ -21,7 +22,7 @@ PlanningProblem dense_problem(Seconds convolution, const std::string& slow = "fi
   PlanningProblem problem(merged_model("vgg11", 4, 32), slow, 2e9, 40e9);
   for (graph::OpIndex op = 0; op < problem.graph.op_count(); ++op) {
     if (to_string(problem.graph.op(op).kind).starts_with("conv2d")) {
-      problem.profile.op_seconds[static_cast<std::size_t>(op)] = convolution;
+      problem.profile.op_seconds[as_index(op)] = convolution;
     }
   }
   return problem;
@@ -45,7 +46,7 @@ TEST(DeferredUpdates, RunWhereTheLinkHasRoom) {
   std::vector<graph::OpIndex> sorted = deferred->schedule;
   std::ranges::sort(sorted);
   ASSERT_EQ(sorted.size(), problem.graph.ops().size());
-  for (graph::OpIndex op = 0; op < problem.graph.op_count(); ++op) EXPECT_EQ(sorted[static_cast<std::size_t>(op)], op);
+  for (graph::OpIndex op = 0; op < problem.graph.op_count(); ++op) EXPECT_EQ(sorted[as_index(op)], op);
   graph::OpIndex furthest = -1;
   for (const graph::OpIndex op : deferred->schedule) {
     furthest = std::max(furthest, op);
@@ -89,7 +90,7 @@ TEST(DeferredUpdates, EveryPlanOfTheTrialsKeepsTheOrder) {
     EXPECT_EQ(plan.schedule, order);
     EXPECT_EQ(plan.graph_fingerprint, problem.graph.fingerprint());
     // Ever slower steps, and every op waits: what comes late is tried out.
-    const auto slots = static_cast<std::size_t>(plan::PlanGraph(problem.graph, plan).graph().op_count());
+    const auto slots = as_index(plan::PlanGraph(problem.graph, plan).graph().op_count());
     (*search)->observe({.seconds = 1.0 + steps, .stalls = std::vector<Seconds>(slots, 1e-3)});
   }
   EXPECT_GT(steps, 0) << "or this shows nothing";

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/plan/op_choices.hpp"
 #include "sluice/plan/plan_graph.hpp"
 #include "sluice/planners/plan_search.hpp"
@@ -142,7 +143,7 @@ TEST_P(KernelChoice, LeavesWhatIsChosenForAllPlans) {
   request.choices.resize(problem.graph.ops().size());
   const auto first =
       std::ranges::find_if(problem.graph.ops(), [](const graph::Op& op) { return op.implementations.size() > 1; });
-  request.choices[static_cast<std::size_t>(first - problem.graph.ops().begin())].implementation = 1;
+  request.choices[as_index(first - problem.graph.ops().begin())].implementation = 1;
   const Result<plan::Plan> plan = chosen(request);
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_EQ(plan::choices_by_op(*plan, problem.graph).value(), request.choices);

@@ -41,7 +41,7 @@ std::vector<graph::OpIndex> OpOrders::by_priority(std::span<const double> priori
   std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready;
   std::vector<int> waits_for = waits_for_;
   for (std::size_t op = 0; op < waits_for.size(); ++op) {
-    if (waits_for[op] == 0) ready.push({priorities[op], static_cast<graph::OpIndex>(op)});
+    if (waits_for[op] == 0) ready.push({priorities[op], as_id<graph::OpIndex>(op)});
   }
   std::vector<graph::OpIndex> order;
   order.reserve(waits_for.size());

@@ -26,13 +26,13 @@ SwapDecoder::SwapDecoder(const PlanRequest& request, const SlowTier& slow)
   sizes_.erase(std::ranges::unique(sizes_).begin(), sizes_.end());
   for (const graph::Tensor& tensor : graph_.tensors()) {
     const auto size = std::ranges::lower_bound(sizes_, plan::stored_bytes(tensor));
-    size_of_.push_back(static_cast<std::size_t>(size - sizes_.begin()));
+    size_of_.push_back(as_index(size - sizes_.begin()));
   }
 }
 
 graph::Liveness SwapDecoder::liveness_in(std::span<const graph::OpIndex> order) const {
   std::vector<graph::OpIndex> slot(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i) slot[as_index(order[i])] = static_cast<graph::OpIndex>(i);
+  for (std::size_t i = 0; i < order.size(); ++i) slot[as_index(order[i])] = as_id<graph::OpIndex>(i);
   graph::Liveness liveness;
   liveness.uses = liveness_.uses;
   liveness.ranges = liveness_.ranges;

@@ -94,7 +94,7 @@ class OffloadedStep {
     const Seconds made = after == plan::kStepStart ? 0 : begins_[as_index(after)] + costs_.op_seconds(after);
     link_free_ = std::max(link_free_, made) + costs_.transfer_seconds(host_.tier.outward, load);
     const auto begin = begins_.begin() + after + 1, end = begins_.begin() + latest;
-    return static_cast<graph::OpIndex>(std::lower_bound(begin, end, link_free_) - begins_.begin());
+    return as_id<graph::OpIndex>(std::lower_bound(begin, end, link_free_) - begins_.begin());
   }
 
   // It goes to the host once, and comes back once if at all.

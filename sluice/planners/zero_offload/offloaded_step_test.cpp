@@ -4,7 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/base/as_index.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 #include "sluice/plan/plan_graph.hpp"
 #include "sluice/planners/registry/advice.hpp"
 #include "sluice/planners/registry/make_plan.hpp"
@@ -108,7 +109,7 @@ TEST(StatesBehindTheHost, AreReadUpdatedAndWrittenAtOnce) {
   Seconds updates = 0;
   for (graph::OpIndex op = 0; op < problem.graph.op_count(); ++op) {
     const bool update = graph::is_update(problem.graph.op(op).kind);
-    problem.profile.op_seconds[static_cast<std::size_t>(op)] = update ? kUpdate : 1e-8;
+    problem.profile.op_seconds[as_index(op)] = update ? kUpdate : 1e-8;
     updates += update ? kUpdate : 0;
   }
   const Bytes all = problem.plan(kGiB).value().arena_bytes[1];

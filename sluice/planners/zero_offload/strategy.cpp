@@ -7,12 +7,12 @@
 #include <tuple>
 
 #include "sluice/base/as_index.hpp"
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 
 namespace sluice::planners {
 namespace {
 
-constexpr std::size_t index_of(StateNode node) { return static_cast<std::size_t>(node); }
+constexpr std::size_t index_of(StateNode node) { return as_index(node); }
 
 // By tensor: where a copy in another layout goes behind an update; itself where there is none.
 std::vector<graph::TensorId> homes_of_updates(const graph::Graph& graph) {

@@ -21,6 +21,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/graph.hpp"
 
 namespace sluice::planners {
@@ -43,7 +44,7 @@ struct Assignment {
   Bytes device_bytes = 0;  // of model states that stay
   Bytes volume = 0;        // over the link, both ways, a step
 
-  bool has_on_host(StateNode node) const { return on_host[static_cast<std::size_t>(node)]; }
+  bool has_on_host(StateNode node) const { return on_host[as_index(node)]; }
 };
 
 // Everything on the device, then those that send least, in order of what they leave there: table 5.1. The last one is

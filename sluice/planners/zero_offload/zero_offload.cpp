@@ -32,7 +32,7 @@
 #include <optional>
 
 #include "sluice/base/as_index.hpp"
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 #include "sluice/plan/rooms.hpp"
 #include "sluice/planners/planner.hpp"
 #include "sluice/planners/rescheduled_request.hpp"
@@ -66,7 +66,7 @@ const Settings& zero_offload_settings() {
 
 // The nearest one that has links to and from the host's memory.
 std::optional<SlowTier> file_behind(const memory::Machine& machine, memory::TierId memory) {
-  for (memory::TierId id = memory + 1; id < static_cast<memory::TierId>(machine.tiers.size()); ++id) {
+  for (memory::TierId id = memory + 1; id < as_id<memory::TierId>(machine.tiers.size()); ++id) {
     const auto outward = machine.link_between(memory, id), inward = machine.link_between(id, memory);
     if (outward && inward) return SlowTier{.id = id, .outward = *outward, .inward = *inward};
   }

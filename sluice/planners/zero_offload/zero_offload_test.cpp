@@ -3,7 +3,8 @@
 
 #include <algorithm>
 
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/base/as_index.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 #include "sluice/memory/presets.hpp"
 #include "sluice/memory/processors.hpp"
 #include "sluice/models/model.hpp"
@@ -91,9 +92,9 @@ TEST(ZeroOffload, KeepsParametersOnTheDeviceAndTheRestOnTheHost) {
     for (const plan::Migration& each : plan->migrations) moved += problem.graph.tensor(each.tensor).bytes;
     EXPECT_EQ(moved, 4 * kElements);
     for (std::size_t slot = 0; slot < plan->ops.size(); ++slot) {
-      const std::size_t op = plan->schedule.empty() ? slot : static_cast<std::size_t>(plan->schedule[slot]);
-      const bool update = problem.graph.op(static_cast<graph::OpIndex>(op)).phase == graph::Phase::kUpdate;
-      EXPECT_EQ(plan->ops[static_cast<graph::OpIndex>(slot)].processor, update ? 1 : 0);
+      const std::size_t op = plan->schedule.empty() ? slot : as_index(plan->schedule[slot]);
+      const bool update = problem.graph.op(as_id<graph::OpIndex>(op)).phase == graph::Phase::kUpdate;
+      EXPECT_EQ(plan->ops[as_id<graph::OpIndex>(slot)].processor, update ? 1 : 0);
     }
   }
 }
@@ -120,12 +121,11 @@ TEST(ZeroOffload, AddsUpGradientsOfSeveralBatchesOnTheHost) {
 double updated_by_host(const OffloadProblem& problem, const plan::Plan& plan) {
   double all = 0, of_host = 0;
   for (std::size_t slot = 0; slot < plan.ops.size(); ++slot) {
-    const graph::Op& op =
-        problem.graph.op(plan.schedule.empty() ? static_cast<graph::OpIndex>(slot) : plan.schedule[slot]);
+    const graph::Op& op = problem.graph.op(plan.schedule.empty() ? as_id<graph::OpIndex>(slot) : plan.schedule[slot]);
     if (!graph::is_update(op.kind)) continue;
     const auto elements = static_cast<double>(graph::element_count(problem.graph.tensor(op.inputs[0]).shape));
     all += elements;
-    of_host += plan.ops[static_cast<graph::OpIndex>(slot)].processor == 1 ? elements : 0;
+    of_host += plan.ops[as_id<graph::OpIndex>(slot)].processor == 1 ? elements : 0;
   }
   return of_host / all;
 }
@@ -156,11 +156,10 @@ TEST(ZeroOffload, LeavesTheDeviceTheFirstLayers) {
   const OffloadProblem problem(graph::Precision::kBF16Masters);
   const plan::Plan plan = problem.plan(kGiB, "zero-offload:share=60").value();
   for (std::size_t slot = 0; slot < plan.ops.size(); ++slot) {
-    const graph::Op& op =
-        problem.graph.op(plan.schedule.empty() ? static_cast<graph::OpIndex>(slot) : plan.schedule[slot]);
+    const graph::Op& op = problem.graph.op(plan.schedule.empty() ? as_id<graph::OpIndex>(slot) : plan.schedule[slot]);
     if (!graph::is_update(op.kind)) continue;
     const bool early = op.name.starts_with("first") || op.name.starts_with("second");
-    EXPECT_EQ(plan.ops[static_cast<graph::OpIndex>(slot)].processor, early ? 0 : 1) << op.name;
+    EXPECT_EQ(plan.ops[as_id<graph::OpIndex>(slot)].processor, early ? 0 : 1) << op.name;
   }
 }
 
@@ -168,7 +167,7 @@ TEST(ZeroOffload, NamesAnOpThatTheHostHasNoKernelFor) {
   OffloadProblem problem(graph::Precision::kBF16Masters);
   const auto update =
       std::ranges::find_if(problem.graph.ops(), [](const graph::Op& op) { return graph::is_update(op.kind); });
-  problem.graph.op(static_cast<graph::OpIndex>(update - problem.graph.ops().begin())).no_kernel_on = {1};
+  problem.graph.op(as_id<graph::OpIndex>(update - problem.graph.ops().begin())).no_kernel_on = {1};
   const Result<plan::Plan> refused = problem.plan(kGiB);
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().message, HasSubstr("'host' has no kernel for " + update->name));
@@ -214,9 +213,8 @@ TEST(ZeroOffload, LetsTheNetworkSpeakBesideThePasses) {
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   int collectives = 0;
   for (std::size_t slot = 0; slot < plan->ops.size(); ++slot) {
-    const graph::Op& op =
-        problem.graph.op(plan->schedule.empty() ? static_cast<graph::OpIndex>(slot) : plan->schedule[slot]);
-    EXPECT_EQ(plan->ops[static_cast<graph::OpIndex>(slot)].processor == 2, graph::is_collective(op)) << op.name;
+    const graph::Op& op = problem.graph.op(plan->schedule.empty() ? as_id<graph::OpIndex>(slot) : plan->schedule[slot]);
+    EXPECT_EQ(plan->ops[as_id<graph::OpIndex>(slot)].processor == 2, graph::is_collective(op)) << op.name;
     collectives += graph::is_collective(op) ? 1 : 0;
   }
   EXPECT_GT(collectives, 0);

@@ -32,7 +32,7 @@ class RunningStep {
   }
 
   Result<DtrStep> run() {
-    for (op_ = 0; op_ < static_cast<graph::OpIndex>(step_.first.size()); ++op_) {
+    for (op_ = 0; op_ < as_id<graph::OpIndex>(step_.first.size()); ++op_) {
       SLUICE_RETURN_IF_ERROR(run_op(step_.first[as_index(op_)], Form::kFirst));
       let_go();
     }
@@ -86,7 +86,7 @@ class RunningStep {
 
   Status make_again(ValueId id) {
     SLUICE_CHECK(value(id).evictable, "only what can be made again is evicted");
-    if (++done_.runs_again > kMostRunsAgain * static_cast<std::int64_t>(step_.first.size())) return too_much_again();
+    if (++done_.runs_again > kMostRunsAgain * std::ssize(step_.first)) return too_much_again();
     return run_op(step_.again[as_index(value(id).maker)], Form::kAgain);
   }
 
@@ -277,7 +277,7 @@ Result<Dtr> Dtr::create(const graph::Graph& step, Bytes budget) {
 
 Result<DtrStep> Dtr::run_step(DtrDriver& driver) {
   const auto is_result = [&](const StepValue& value) {
-    return !value.persistent && value.last_use == static_cast<graph::OpIndex>(values_.first.size());
+    return !value.persistent && value.last_use == as_id<graph::OpIndex>(values_.first.size());
   };
   for (const StepValue& value : values_.values) {
     if (is_result(value)) offsets_[as_index(value.tensor)].reset();

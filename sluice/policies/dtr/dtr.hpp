@@ -30,6 +30,7 @@
 #include <utility>
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/result.hpp"
 #include "sluice/policies/dtr/step_values.hpp"
 
@@ -84,7 +85,7 @@ class Dtr {
   Bytes budget() const { return budget_; }
 
   // Where a persistent tensor lies, always, or an output after a step. Nothing for others, and for outputs before.
-  std::optional<Bytes> offset_of(graph::TensorId tensor) const { return offsets_.at(static_cast<std::size_t>(tensor)); }
+  std::optional<Bytes> offset_of(graph::TensorId tensor) const { return offsets_.at(as_index(tensor)); }
 
  private:
   Dtr(StepValues values, Bytes budget) : values_(std::move(values)), budget_(budget) {}

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <map>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/policies/dtr/checked_arena_for_tests.hpp"
 #include "sluice/testing/random/random_graph.hpp"
 #include "sluice/testing/random/seeded_random.hpp"
@@ -187,7 +188,7 @@ void run_in_every_budget(std::uint64_t seed, Totals& totals) {
       const auto& values = dtr->values().values;
       for (ValueId id = 0; id < static_cast<ValueId>(values.size()); ++id) {
         const StepValue& value = values[as_index(id)];
-        if (value.last_use < static_cast<graph::OpIndex>(dtr->values().first.size())) continue;
+        if (value.last_use < as_id<graph::OpIndex>(dtr->values().first.size())) continue;
         EXPECT_TRUE(arena.holds(*dtr->offset_of(value.tensor), id)) << "the end of the step";
       }
     }

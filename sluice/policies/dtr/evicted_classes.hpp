@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/policies/dtr/step_values.hpp"
 
 namespace sluice::policies {
@@ -34,7 +35,7 @@ class EvictedClasses {
  private:
   using Node = std::int32_t;
   static constexpr Node kNone = -1;
-  static std::size_t position(std::int32_t id) { return static_cast<std::size_t>(id); }
+  static std::size_t position(std::int32_t id) { return as_index(id); }
 
   Node root(Node node);
   void join(Node a, Node b);

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "sluice/base/as_index.hpp"
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 
 namespace sluice::policies {
 namespace {
@@ -173,7 +173,7 @@ class ValueFinder {
     for (graph::OpIndex op = 0; op < graph_.op_count(); ++op) {
       OpRun& again = found_.again[as_index(op)];
       if (again.outputs.empty()) continue;
-      again.slot = static_cast<graph::OpIndex>(schedule.size());
+      again.slot = as_id<graph::OpIndex>(schedule.size());
       schedule.push_back(kept_[as_index(op)]);
     }
     found_.kernels = graph::reschedule(given_, schedule).value();

@@ -23,6 +23,7 @@
 
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/reschedule.hpp"
 #include "sluice/graph/value_numbers.hpp"
 
@@ -58,7 +59,7 @@ struct StepValues {
   std::vector<std::vector<ValueId>> makes;        // the same edges from the other end
   std::vector<std::vector<ValueId>> last_needed;  // by op: values with that needed_until
 
-  bool is_first(graph::OpIndex slot) const { return static_cast<std::size_t>(slot) < first.size(); }
+  bool is_first(graph::OpIndex slot) const { return as_index(slot) < first.size(); }
 };
 
 StepValues find_step_values(const graph::Graph& graph);

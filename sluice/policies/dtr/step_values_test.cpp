@@ -99,7 +99,7 @@ TEST(StepValues, OpsThatOnlyRepeatAreLeftOut) {
     const graph::Graph graph = testing::random_graph(seed);
     const StepValues step = find_step_values(graph);
     EXPECT_EQ(step.first.size() + graph::repetitions(graph).size(), graph.ops().size());
-    left_out += static_cast<int>(graph::repetitions(graph).size());
+    left_out += count_of(graph::repetitions(graph));
   }
   EXPECT_GT(left_out, 0);
 }

@@ -8,7 +8,8 @@
 #include <optional>
 #include <vector>
 
-#include "sluice/memory/space/best_fit_heap.hpp"
+#include "sluice/base/as_index.hpp"
+#include "sluice/memory/allocators/best_fit_heap.hpp"
 #include "sluice/policies/dtr/step_values.hpp"
 
 namespace sluice::policies {
@@ -50,7 +51,7 @@ class ValuePlaces {
   Bytes largest_hole() const { return heap_.largest_freed(); }
 
  private:
-  static std::size_t position(ValueId value) { return static_cast<std::size_t>(value); }
+  static std::size_t position(ValueId value) { return as_index(value); }
   Bytes size(ValueId value) const;
 
   const std::vector<StepValue>& values_;

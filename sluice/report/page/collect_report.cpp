@@ -44,9 +44,9 @@ class ReportCollector {
         progress_(progress),
         stop_(stop),
         sweep_(workload, machine, profile, accesses) {
-    const auto planners = static_cast<std::int64_t>(request.planners.size());
+    const auto planners = std::ssize(request.planners);
     const auto curves = planners - std::ranges::count(request.planners, planners::kBaselinePlanner);
-    total_ = 2 + (request.run ? 1 : planners) + curves * static_cast<std::int64_t>(request.shares.size());
+    total_ = 2 + (request.run ? 1 : planners) + curves * std::ssize(request.shares);
   }
 
   Result<json> collect() {

@@ -44,11 +44,11 @@ json memory_over_step_json(const graph::Graph& graph, const memory::Machine& mac
                            std::span<const double> slots) {
   const plan::PlanGraph step(graph, plan);
   json tiers = json::array();
-  for (memory::TierId tier = 0; tier < static_cast<memory::TierId>(plan.arena_bytes.size()); ++tier) {
+  for (memory::TierId tier = 0; tier < as_id<memory::TierId>(plan.arena_bytes.size()); ++tier) {
     const std::vector<BytesByRole> held = held_by_role(tier, step.graph(), plan);
     const auto fullest = std::ranges::max_element(held, {}, sum_of_roles);
     if (fullest == held.end() || sum_of_roles(*fullest) == 0) continue;
-    const auto slot = static_cast<std::size_t>(fullest - held.begin());
+    const auto slot = as_index(fullest - held.begin());
     json object{{"tier", machine.tier(tier).name},
                 {"emulated", machine.tier(tier).emulated()},
                 {"budget_bytes", plan.budgets.at(as_index(tier))},
@@ -57,7 +57,7 @@ json memory_over_step_json(const graph::Graph& graph, const memory::Machine& mac
                  {{"bytes", sum_of_roles(*fullest)},
                   {"moment", moment_of(held, slot)},
                   {"ms", slots[slot]},
-                  {"op", step.graph().op(static_cast<graph::OpIndex>(slot)).name}}}};
+                  {"op", step.graph().op(as_id<graph::OpIndex>(slot)).name}}}};
     add_lines(held, slots, object);
     tiers.push_back(std::move(object));
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/report/page/section_parts.hpp"
 
 namespace sluice::report {
@@ -86,7 +87,7 @@ std::string memory_section(const ShownNumbers& numbers) {
 std::string timeline_section(const ShownNumbers& numbers) {
   const json& bars = numbers.at("/timeline/bars");
   const json& kinds = numbers.at("/timeline/kinds");
-  const auto stall = static_cast<std::size_t>(std::ranges::find(kinds, json("stall")) - kinds.begin());
+  const auto stall = as_index(std::ranges::find(kinds, json("stall")) - kinds.begin());
   std::vector<std::size_t> stalls;
   const auto length = [&](std::size_t i) {
     return bars["end_ms"][i].get<double>() - bars["begin_ms"][i].get<double>();

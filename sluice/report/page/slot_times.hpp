@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "sluice/graph/op.hpp"
+#include "sluice/graph/ops/op.hpp"
 #include "sluice/program/step_times.hpp"
 
 namespace sluice::report {

@@ -12,9 +12,9 @@ std::vector<BytesByRole> held_by_role(memory::TierId tier, const graph::Graph& s
   // What comes before an op runs, less what went behind the op before; then the sums of all that.
   std::vector<BytesByRole> held(step.ops().size() + 1);
   for (std::size_t i = 0; i < plan.residencies.size(); ++i) {
-    const plan::Residency& each = plan.residencies[static_cast<plan::ResidencyIndex>(i)];
+    const plan::Residency& each = plan.residencies[as_id<plan::ResidencyIndex>(i)];
     if (each.tier != tier) continue;
-    const auto role = static_cast<std::size_t>(step.tensor(each.tensor).role);
+    const auto role = as_index(step.tensor(each.tensor).role);
     held[as_index(each.ops.begin)][role] += rooms[i].bytes;
     held[as_index(each.ops.end)][role] -= rooms[i].bytes;
   }

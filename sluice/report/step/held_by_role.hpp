@@ -8,11 +8,12 @@
 #include <array>
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/plan/plan.hpp"
 
 namespace sluice::report {
 
-using BytesByRole = std::array<Bytes, static_cast<std::size_t>(graph::Role::kOutput) + 1>;
+using BytesByRole = std::array<Bytes, as_index(graph::Role::kOutput) + 1>;
 
 // By slot. `step`: the graph in whose ops the plan speaks (plan/plan_graph.hpp). The plan is of a planner: a policy's
 // says nothing of where tensors are.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/memory/presets.hpp"
 #include "sluice/memory/processors.hpp"
 
@@ -17,7 +18,7 @@ TEST(Overlap, CountsWhatEveryLaneDid) {
   program.lanes.resize(machine.links.size());
   const memory::LinkId out = machine.link_between(0, 1).value();
   program.transfers = {{.link = out}};
-  program.lanes[static_cast<std::size_t>(out)] = {0};
+  program.lanes[as_index(out)] = {0};
   program::StepTimes times;
   times.ops = {{0, 3e-3}, {5e-3, 8e-3}, {9e-3, 10e-3}};
   times.transfers = {{3e-3, 5e-3}};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/data/input_tensors.hpp"
 #include "sluice/plan/op_choices.hpp"
 #include "sluice/plan/plan_graph.hpp"
@@ -18,9 +19,9 @@ PlanTraffic plan_traffic(const graph::Graph& graph, const plan::Plan& plan) {
   PlanTraffic traffic;
   const std::vector<plan::Room> rooms = plan::residency_rooms(plan::PlanGraph(graph, plan).graph(), plan);
   for (const plan::Migration& migration : plan.migrations) {
-    const Bytes bytes = rooms.at(static_cast<std::size_t>(migration.from)).bytes;
-    const memory::TierId from = plan.residencies.at(static_cast<std::size_t>(migration.from)).tier;
-    const memory::TierId to = plan.residencies.at(static_cast<std::size_t>(migration.to)).tier;
+    const Bytes bytes = rooms.at(as_index(migration.from)).bytes;
+    const memory::TierId from = plan.residencies.at(as_index(migration.from)).tier;
+    const memory::TierId to = plan.residencies.at(as_index(migration.to)).tier;
     if (to == memory::kFastTier) traffic.in += bytes;
     if (from == memory::kFastTier) traffic.out += bytes;
   }
@@ -37,7 +38,7 @@ ScheduleCounts count_schedule(const graph::Graph& graph, const plan::Plan& plan)
     (first ? counts.later : counts.again) += !first || op < furthest ? 1 : 0;
     furthest = std::max(furthest, op);
   }
-  counts.left_out = graph.op_count() - static_cast<std::int64_t>(ran.size());
+  counts.left_out = graph.op_count() - std::ssize(ran);
   return counts;
 }
 

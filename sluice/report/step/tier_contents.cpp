@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/plan/plan_graph.hpp"
 #include "sluice/report/step/held_by_role.hpp"
 
@@ -16,7 +17,7 @@ TierContents fullest(memory::TierId tier, const graph::Graph& step, const plan::
   TierContents contents{.tier = tier};
   if (most == held.end()) return contents;
   contents.bytes = sum_of_roles(*most);
-  contents.op = step.op(static_cast<graph::OpIndex>(most - held.begin())).name;
+  contents.op = step.op(as_id<graph::OpIndex>(most - held.begin())).name;
   for (std::size_t role = 0; role < most->size(); ++role) {
     if ((*most)[role] > 0) contents.by_role.emplace_back(static_cast<graph::Role>(role), (*most)[role]);
   }
@@ -29,7 +30,7 @@ TierContents fullest(memory::TierId tier, const graph::Graph& step, const plan::
 std::vector<TierContents> tier_contents(const graph::Graph& graph, const plan::Plan& plan) {
   std::vector<TierContents> all;
   const plan::PlanGraph step(graph, plan);
-  for (memory::TierId tier = 0; tier < static_cast<memory::TierId>(plan.arena_bytes.size()); ++tier) {
+  for (memory::TierId tier = 0; tier < as_id<memory::TierId>(plan.arena_bytes.size()); ++tier) {
     TierContents contents = fullest(tier, step.graph(), plan);
     if (contents.bytes > 0) all.push_back(std::move(contents));
   }

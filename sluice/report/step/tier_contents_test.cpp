@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/memory/presets.hpp"
 #include "sluice/models/model.hpp"
 #include "sluice/planners/planner.hpp"
@@ -62,8 +63,7 @@ TEST(TierContents, SayWhatHasLeft) {
   const plan::Plan plan = problem.plan("on-demand", kMiB);
   const auto contents = tier_contents(problem.graph, plan);
   ASSERT_EQ(contents.size(), 2U);
-  for (const TierContents& each : contents)
-    EXPECT_LE(each.bytes, plan.arena_bytes[static_cast<std::size_t>(each.tier)]);
+  for (const TierContents& each : contents) EXPECT_LE(each.bytes, plan.arena_bytes[as_index(each.tier)]);
   const nlohmann::json document = contents_json(problem.machine, contents);
   EXPECT_EQ(document[1]["tier"], "pcie3");
   EXPECT_EQ(document[1]["bytes"], contents[1].bytes);

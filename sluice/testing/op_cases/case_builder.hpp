@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "sluice/graph/optimizer_table.hpp"
+#include "sluice/graph/optimizers/optimizer_table.hpp"
 #include "sluice/testing/op_cases/op_cases.hpp"
 
 namespace sluice::testing {

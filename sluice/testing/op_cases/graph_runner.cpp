@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/random.hpp"
 
 namespace sluice::testing {
@@ -46,7 +47,7 @@ GraphRunner::GraphRunner(kernels::CompiledGraph& compiled, Bytes shift) : compil
     offsets_.push_back(end);
     end += align_up(tensor.bytes, kAlignment);
   }
-  const auto size = static_cast<std::size_t>(end + kAlignment);
+  const auto size = as_index(end + kAlignment);
   memory_ = map_zeroed(size);
   Result<std::shared_ptr<void>> shared = compiled.share({memory_.get(), size});
   SLUICE_CHECK(shared.ok(), shared.error().message);
@@ -58,9 +59,8 @@ void GraphRunner::initialise(std::uint64_t seed) {
     const graph::Tensor& tensor = graph().tensor(id);
     if (!graph::is_persistent(tensor.role)) continue;
     const std::int64_t elements = graph::element_count(tensor.shape);
-    std::vector<float> values(static_cast<std::size_t>(elements));
-    for (std::int64_t i = 0; i < elements; ++i)
-      values[static_cast<std::size_t>(i)] = initial_value(tensor.init, i, elements, seed);
+    std::vector<float> values(as_index(elements));
+    for (std::int64_t i = 0; i < elements; ++i) values[as_index(i)] = initial_value(tensor.init, i, elements, seed);
     set_plain(id, values);
   }
 }
@@ -82,7 +82,7 @@ void GraphRunner::run_step(const kernels::StepContext& context) {
 }
 
 std::span<const std::byte> GraphRunner::bytes(graph::TensorId tensor) const {
-  return {data(tensor), static_cast<std::size_t>(graph().tensor(tensor).bytes)};
+  return {data(tensor), as_index(graph().tensor(tensor).bytes)};
 }
 
 graph::TensorId GraphRunner::find(std::string_view name) const {
@@ -92,7 +92,7 @@ graph::TensorId GraphRunner::find(std::string_view name) const {
 }
 
 std::vector<float> GraphRunner::plain(graph::TensorId tensor) const {
-  std::vector<float> values(static_cast<std::size_t>(graph::element_count(graph().tensor(tensor).shape)));
+  std::vector<float> values(as_index(graph::element_count(graph().tensor(tensor).shape)));
   compiled_.to_plain(tensor, data(tensor), values);
   return values;
 }

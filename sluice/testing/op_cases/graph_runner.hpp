@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/kernels/backend.hpp"
 
 namespace sluice::testing {
@@ -28,9 +29,7 @@ class GraphRunner {
   void run_step(const kernels::StepContext& context);
 
   std::vector<void*> operands(graph::OpIndex op) const;  // inputs, then outputs
-  std::byte* data(graph::TensorId tensor) const {
-    return memory_.get() + offsets_.at(static_cast<std::size_t>(tensor));
-  }
+  std::byte* data(graph::TensorId tensor) const { return memory_.get() + offsets_.at(as_index(tensor)); }
   std::span<const std::byte> bytes(graph::TensorId tensor) const;
 
   graph::TensorId find(std::string_view name) const;

@@ -5,8 +5,9 @@
 #include <cmath>
 #include <ostream>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/random.hpp"
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 #include "sluice/testing/op_cases/case_builder.hpp"
 
 namespace sluice::testing {
@@ -53,7 +54,7 @@ float leaf_float(const graph::Tensor& tensor, std::uint64_t seed, std::uint64_t 
 }
 
 std::vector<float> leaf_of(const graph::Tensor& tensor, std::uint64_t seed, bool positive) {
-  std::vector<float> values(static_cast<std::size_t>(graph::element_count(tensor.shape)));
+  std::vector<float> values(as_index(graph::element_count(tensor.shape)));
   for (std::size_t i = 0; i < values.size(); ++i) {
     values[i] = tensor.dtype == graph::DType::kI32 ? leaf_integer(tensor, seed, i) : leaf_float(tensor, seed, i);
     if (positive) values[i] = std::abs(values[i]);
@@ -104,16 +105,16 @@ namespace {
 // By tensor: whether an op wants it in fp32, or it is a factor or the result of a product with a factor in fp32.
 std::vector<bool> stay_in_f32(const graph::Graph& graph) {
   std::vector<bool> stays(graph.tensors().size(), false);
-  const auto stay = [&](graph::TensorId id) { return stays[static_cast<std::size_t>(id)]; };
+  const auto stay = [&](graph::TensorId id) { return stays[as_index(id)]; };
   for (std::size_t round = 0; round < 4; ++round) {
     for (const graph::Op& op : graph.ops()) {
       const graph::OperandLetters& letters = graph::traits(op.kind).precision;
       const bool factors = op.inputs.size() > 1 && letters.inputs().starts_with('h');
       const bool both = factors && (stay(op.inputs[0]) || (letters.input(1) == 'h' && stay(op.inputs[1])));
       for (std::size_t i = 0; i < op.inputs.size(); ++i)
-        if (letters.input(i) == 'f' || (both && i < 2)) stays[static_cast<std::size_t>(op.inputs[i])] = true;
+        if (letters.input(i) == 'f' || (both && i < 2)) stays[as_index(op.inputs[i])] = true;
       for (std::size_t i = 0; i < op.outputs.size(); ++i)
-        if (letters.output(i) == 'f' || both) stays[static_cast<std::size_t>(op.outputs[i])] = true;
+        if (letters.output(i) == 'f' || both) stays[as_index(op.outputs[i])] = true;
     }
   }
   return stays;
@@ -126,7 +127,7 @@ graph::Graph in_bf16(const graph::Graph& logical) {
   const std::vector<bool> stays = stay_in_f32(graph);
   for (graph::TensorId id = 0; id < graph.tensor_count(); ++id) {
     graph::Tensor& tensor = graph.tensor(id);
-    if (tensor.dtype != graph::DType::kF32 || stays[static_cast<std::size_t>(id)]) continue;
+    if (tensor.dtype != graph::DType::kF32 || stays[as_index(id)]) continue;
     tensor.dtype = graph::DType::kBF16;
     tensor.bytes = graph::element_count(tensor.shape) * size_of(tensor.dtype);
   }
@@ -148,10 +149,10 @@ NamedValues leaf_values(const graph::Graph& logical, std::uint64_t seed) {
   for (const graph::Op& op : logical.ops()) {
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {
       const graph::Tensor& tensor = logical.tensor(op.inputs[i]);
-      if (written[static_cast<std::size_t>(op.inputs[i])] || values.contains(tensor.name)) continue;
+      if (written[as_index(op.inputs[i])] || values.contains(tensor.name)) continue;
       values[tensor.name] = leaf_of(tensor, seed, must_be_positive(op, i));
     }
-    for (const graph::TensorId id : op.outputs) written[static_cast<std::size_t>(id)] = true;
+    for (const graph::TensorId id : op.outputs) written[as_index(id)] = true;
   }
   return values;
 }

@@ -1,3 +1,4 @@
+#include "sluice/base/as_index.hpp"
 #include "sluice/testing/op_cases/case_builder.hpp"
 
 namespace sluice::testing {
@@ -172,7 +173,7 @@ OpCase reduce_case(graph::ReduceFunction function, const graph::Shape& x_shape, 
   CaseBuilder builder(std::string(mean ? "mean of " : "sum of ") + graph::to_string(x_shape) + " over " +
                       graph::to_string(axes));
   graph::Shape y_shape = x_shape;
-  for (const std::int64_t axis : axes) y_shape[static_cast<std::size_t>(axis)] = 1;
+  for (const std::int64_t axis : axes) y_shape[as_index(axis)] = 1;
   builder.op(graph::OpKind::kReduce, graph::ReduceAttributes{.function = function, .axes = axes},
              {builder.tensor("x", x_shape)}, {builder.tensor("y", y_shape)});
   const graph::TensorId dx = builder.gradient("dx", x_shape);
@@ -197,7 +198,7 @@ void add_reduce_cases(std::vector<OpCase>& cases) {
 OpCase maximum_case(const graph::Shape& x_shape, const std::vector<std::int64_t>& axes) {
   CaseBuilder builder("maximum of " + graph::to_string(x_shape) + " over " + graph::to_string(axes));
   graph::Shape y_shape = x_shape;
-  for (const std::int64_t axis : axes) y_shape[static_cast<std::size_t>(axis)] = 1;
+  for (const std::int64_t axis : axes) y_shape[as_index(axis)] = 1;
   builder.op(graph::OpKind::kReduce, graph::ReduceAttributes{.function = graph::ReduceFunction::kMaximum, .axes = axes},
              {builder.tensor("x", x_shape)}, {builder.tensor("y", y_shape)});
   return builder.finish();

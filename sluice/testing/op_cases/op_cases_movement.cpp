@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/testing/op_cases/case_builder.hpp"
 
 namespace sluice::testing {
@@ -90,8 +91,8 @@ OpCase transpose_case(const graph::Shape& x_shape, const std::vector<std::int64_
   graph::Shape y_shape;
   std::vector<std::int64_t> back(axes.size());
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    y_shape.push_back(x_shape[static_cast<std::size_t>(axes[i])]);
-    back[static_cast<std::size_t>(axes[i])] = static_cast<std::int64_t>(i);
+    y_shape.push_back(x_shape[as_index(axes[i])]);
+    back[as_index(axes[i])] = static_cast<std::int64_t>(i);
   }
   builder.op(graph::OpKind::kTranspose, graph::TransposeAttributes{.axes = axes}, {builder.tensor("x", x_shape)},
              {builder.tensor("y", y_shape)});

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/testing/op_cases/case_builder.hpp"
 
 namespace sluice::testing {
@@ -83,8 +84,7 @@ OpCase shared_dense_case(const graph::Shape& x_shape, std::int64_t out, bool bia
 
 Axes inverse(const Axes& axes) {
   Axes result(axes.size());
-  for (std::size_t i = 0; i < axes.size(); ++i)
-    result[static_cast<std::size_t>(axes[i])] = static_cast<std::int64_t>(i);
+  for (std::size_t i = 0; i < axes.size(); ++i) result[as_index(axes[i])] = static_cast<std::int64_t>(i);
   return result;
 }
 
@@ -96,7 +96,7 @@ Axes with_last_swapped(Axes axes, std::size_t rank) {
 
 graph::Shape permuted(const graph::Shape& shape, const Axes& axes) {
   graph::Shape result = shape;
-  for (std::size_t i = 0; i < axes.size(); ++i) result[i] = shape[static_cast<std::size_t>(axes[i])];
+  for (std::size_t i = 0; i < axes.size(); ++i) result[i] = shape[as_index(axes[i])];
   return result;
 }
 

@@ -1,6 +1,6 @@
 #include <limits>
 
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 #include "sluice/testing/op_cases/case_builder.hpp"
 
 namespace sluice::testing {

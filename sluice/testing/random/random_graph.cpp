@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/testing/random/weight_updates.hpp"
 
 namespace sluice::testing {
@@ -220,7 +221,7 @@ class GraphMaker {
       sketch_.emit(graph::OpKind::kLstmCellBackward, std::move(inputs), std::move(outputs), {},
                    graph::RecurrentAttributes{.state = state, .carry = carry});
     }
-    if (layer.cells.size() > 2) updates_.expect(layer.parameters[0], static_cast<int>(layer.cells.size()) - 2);
+    if (layer.cells.size() > 2) updates_.expect(layer.parameters[0], count_of(layer.cells) - 2);
     for (std::size_t step = 1; step < layer.cells.size(); ++step) {
       updates_.add_gradient(graph::OpKind::kDenseBackwardWeights, layer.cells[step - 1].h,
                             parts[layer.cells.size() - 1 - step], layer.parameters[0]);

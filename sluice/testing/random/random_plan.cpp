@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/liveness.hpp"
 #include "sluice/plan/plan_builder.hpp"
 #include "sluice/plan/rooms.hpp"
@@ -53,12 +54,12 @@ class TensorPlacer {
     bool valid = false;
   };
 
-  std::optional<Copy>& copy(memory::TierId tier) { return copies_[static_cast<std::size_t>(tier)]; }
-  graph::OpIndex& last_end(memory::TierId tier) { return last_end_[static_cast<std::size_t>(tier)]; }
+  std::optional<Copy>& copy(memory::TierId tier) { return copies_[as_index(tier)]; }
+  graph::OpIndex& last_end(memory::TierId tier) { return last_end_[as_index(tier)]; }
   // A persistent tensor may not be brought back to its place at the moment it leaves it: see plan_builder.hpp.
   graph::OpIndex pause(memory::TierId tier) const { return tier == start_tier_ ? 1 : 0; }
   memory::TierId random_tier() {
-    return random_.between<memory::TierId>(0, static_cast<memory::TierId>(machine_.tiers.size()) - 1);
+    return random_.between<memory::TierId>(0, as_id<memory::TierId>(machine_.tiers.size()) - 1);
   }
   bool is_valid(memory::TierId tier, graph::OpIndex by) {
     return copy(tier) && copy(tier)->valid && copy(tier)->valid_from <= by;
@@ -90,7 +91,7 @@ class TensorPlacer {
         drop_before(tier, op);
       }
     }
-    for (memory::TierId tier = 0; tier < static_cast<memory::TierId>(copies_.size()); ++tier) {
+    for (memory::TierId tier = 0; tier < as_id<memory::TierId>(copies_.size()); ++tier) {
       if (copy(tier) && !copy(tier)->valid && random_.chance(0.5)) drop_before(tier, op);
     }
   }
@@ -108,7 +109,7 @@ class TensorPlacer {
     if (copy(tier)->keep_until > latest || tier == pinned_tier_) return;
     const graph::OpIndex end = random_.between(copy(tier)->keep_until, latest);
     bool survives = !copy(tier)->valid;
-    for (memory::TierId other = 0; other < static_cast<memory::TierId>(copies_.size()); ++other) {
+    for (memory::TierId other = 0; other < as_id<memory::TierId>(copies_.size()); ++other) {
       survives = survives || (other != tier && is_valid(other, end));
     }
     if (survives) close(tier, end);
@@ -134,7 +135,7 @@ class TensorPlacer {
 
   void make_valid(memory::TierId tier, graph::OpIndex by) {
     if (is_valid(tier, by)) return;
-    for (memory::TierId from = 0; from < static_cast<memory::TierId>(copies_.size()); ++from) {
+    for (memory::TierId from = 0; from < as_id<memory::TierId>(copies_.size()); ++from) {
       if (is_valid(from, by) && machine_.link_between(from, tier)) return migrate(from, tier, by);
     }
     make_valid(memory::kFastTier, by);  // every slow tier is linked to the fast one
@@ -168,7 +169,7 @@ class TensorPlacer {
       make_valid(start_tier_, op_count_);
       pinned_tier_ = start_tier_;
     }
-    for (memory::TierId tier = 0; tier < static_cast<memory::TierId>(copies_.size()); ++tier) {
+    for (memory::TierId tier = 0; tier < as_id<memory::TierId>(copies_.size()); ++tier) {
       if (!copy(tier)) continue;
       const graph::OpIndex earliest = copy(tier)->keep_until;
       close(tier, tier == pinned_tier_ ? op_count_ : random_.between(earliest, std::min(earliest + 3, op_count_)));
@@ -216,7 +217,7 @@ std::vector<plan::ResidencyIndex> may_be_encoded(const graph::Graph& graph, cons
     const plan::Residency& r = plan.residencies[i];
     may[i] = r.tier != memory::kFastTier && !graph::is_persistent(graph.tensor(r.tensor).role);
     for (graph::OpIndex op = r.ops.begin; op < r.ops.end && may[i]; ++op) {
-      const auto& tiers = plan.ops[static_cast<std::size_t>(op)].operand_tiers;
+      const auto& tiers = plan.ops[as_index(op)].operand_tiers;
       std::vector<graph::TensorId> operands = graph.op(op).inputs;
       operands.insert(operands.end(), graph.op(op).outputs.begin(), graph.op(op).outputs.end());
       for (std::size_t k = 0; k < operands.size(); ++k)
@@ -226,11 +227,11 @@ std::vector<plan::ResidencyIndex> may_be_encoded(const graph::Graph& graph, cons
   for (const plan::Migration& m : plan.migrations) {
     const bool with_fast =
         plan.residencies[m.from].tier == memory::kFastTier || plan.residencies[m.to].tier == memory::kFastTier;
-    if (!with_fast) may[static_cast<std::size_t>(m.from)] = may[static_cast<std::size_t>(m.to)] = false;
+    if (!with_fast) may[as_index(m.from)] = may[as_index(m.to)] = false;
   }
   std::vector<plan::ResidencyIndex> found;
   for (std::size_t i = 0; i < may.size(); ++i) {
-    if (may[i]) found.push_back(static_cast<plan::ResidencyIndex>(i));
+    if (may[i]) found.push_back(as_id<plan::ResidencyIndex>(i));
   }
   return found;
 }
@@ -240,7 +241,7 @@ void encode_some(SeededRandom& random, const graph::Graph& graph, plan::Plan& pl
     if (random.chance(0.5))
       plan.residencies[i].encoding = graph::own_encoding(graph.tensor(plan.residencies[i].tensor));
   }
-  plan.arena_bytes[static_cast<std::size_t>(memory::kFastTier)] += plan::staging_bytes(plan);
+  plan.arena_bytes[as_index(memory::kFastTier)] += plan::staging_bytes(plan);
 }
 
 // The same plan in an arena whose pages somebody has shuffled: what is no longer in one piece is stitched.
@@ -285,7 +286,7 @@ class PageShuffle {
     const Bytes first = bytes.begin / memory::kBlockAlignment;
     std::vector<Interval<Bytes>> memory;
     for (Bytes page = first; page * memory::kBlockAlignment < bytes.end; ++page) {
-      const Bytes begin = page_of_[static_cast<std::size_t>(page)] * memory::kBlockAlignment;
+      const Bytes begin = page_of_[as_index(page)] * memory::kBlockAlignment;
       if (memory.empty() || memory.back().end != begin) memory.push_back({begin, begin});
       memory.back().end += memory::kBlockAlignment;
     }
@@ -319,7 +320,7 @@ memory::Machine random_machine(std::uint64_t seed) {
   }
   if (shape != 1) {
     machine.tiers.push_back(make_tier("file", memory::TierKind::kFile, 2e9));
-    const auto file = static_cast<memory::TierId>(machine.tiers.size()) - 1;
+    const auto file = as_id<memory::TierId>(machine.tiers.size()) - 1;
     join(machine, 0, file, 2e9);
     if (shape == 3) join(machine, 1, file, 2e9);
   }
@@ -331,7 +332,7 @@ plan::Plan random_plan(std::uint64_t seed, const graph::Graph& graph, const memo
   plan::PlanBuilder builder(graph, machine);
   const graph::Liveness liveness = graph::analyze_liveness(graph);
   for (graph::TensorId tensor = 0; tensor < graph.tensor_count(); ++tensor) {
-    TensorPlacer(random, graph, machine, builder, tensor).run(liveness.uses[static_cast<std::size_t>(tensor)]);
+    TensorPlacer(random, graph, machine, builder, tensor).run(liveness.uses[as_index(tensor)]);
   }
   plan::Plan plan = builder.finish(std::vector<Bytes>(machine.tiers.size(), kPlenty)).value();
   const bool on_gpu = !machine.tier(memory::kFastTier).kind->host_reaches;

@@ -7,7 +7,7 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/base/check.hpp"
 #include "sluice/base/random.hpp"
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 #include "sluice/graph/reschedule.hpp"
 #include "sluice/graph/value_numbers.hpp"
 
@@ -87,7 +87,7 @@ class Shuffle {
 std::vector<graph::OpIndex> shuffled(const graph::Graph& graph, std::uint64_t seed, double repeats) {
   Shuffle shuffle(graph);
   std::vector<graph::OpIndex> schedule;
-  const auto wanted = static_cast<std::size_t>(repeats * graph.op_count());
+  const auto wanted = as_index(repeats * graph.op_count());
   for (std::uint64_t turn = 0;; ++turn) {
     std::vector<graph::OpIndex> choices = shuffle.may_run();
     if (schedule.size() >= wanted) std::erase_if(choices, [&](graph::OpIndex index) { return shuffle.ran(index); });

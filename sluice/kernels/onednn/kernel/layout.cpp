@@ -4,6 +4,8 @@
 #include <numeric>
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::kernels {
 namespace {
 
@@ -28,10 +30,10 @@ std::vector<Level> loop_nest(const Layout& layout) {
     const auto dim = static_cast<int>(blocking.inner_idxs[i]);
     levels.push_back({dim, blocking.inner_blks[i], stride});
     stride *= blocking.inner_blks[i];
-    outer[static_cast<std::size_t>(dim)] /= blocking.inner_blks[i];
+    outer[as_index(dim)] /= blocking.inner_blks[i];
   }
   for (int dim = 0; dim < layout.data.ndims; ++dim)
-    levels.push_back({dim, outer[static_cast<std::size_t>(dim)], blocking.strides[dim]});
+    levels.push_back({dim, outer[as_index(dim)], blocking.strides[dim]});
   std::erase_if(levels, [](const Level& level) { return level.extent == 1; });
   std::stable_sort(levels.begin(), levels.end(), [](const Level& a, const Level& b) { return a.stride < b.stride; });
 

@@ -10,7 +10,7 @@
 #include <dnnl.hpp>
 #include <string>
 
-#include "sluice/graph/tensor.hpp"
+#include "sluice/graph/ops/tensor.hpp"
 
 namespace sluice::kernels {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/kernels/onednn/vectors/vector_code.hpp"
 
 namespace sluice::kernels {
@@ -64,14 +65,14 @@ void copy_part(const T* from, T* to, std::int64_t count, graph::Activation activ
       return;
     }
   }
-  std::memcpy(static_cast<void*>(to), from, static_cast<std::size_t>(count) * sizeof(T));
+  std::memcpy(static_cast<void*>(to), from, as_index(count) * sizeof(T));
 }
 
 }  // namespace
 
 AxisCopy::AxisCopy(const Range& range) : dtype_(range.dtype) {
   element_bytes_ = graph::size_of(range.dtype);
-  const auto axis = static_cast<std::size_t>(range.axis);
+  const auto axis = as_index(range.axis);
   const graph::Shape from = copied_shape(range.from, range.blocked);
   const graph::Shape to = copied_shape(range.to, range.blocked);
   const bool by_blocks = range.blocked && range.axis == 1;
@@ -134,11 +135,11 @@ void AxisCopy::run_as(const T* from, T* to, graph::Activation activation, bool s
 
 template <typename T>
 void AxisCopy::move_lanes(const T* from, T* to, graph::Activation activation) const {
-  const auto moves = static_cast<std::int64_t>(lanes_.size());
+  const auto moves = std::ssize(lanes_);
 #pragma omp for schedule(static) nowait
   for (std::int64_t job = 0; job < outer_ * moves; ++job) {
     const std::int64_t sample = job / moves;
-    const LaneMove& move = lanes_[static_cast<std::size_t>(job % moves)];
+    const LaneMove& move = lanes_[as_index(job % moves)];
     const T* source = from + sample * from_pitch_ + move.from_block * pixels_ * kChannelBlock + move.from_lane;
     T* target = to + sample * to_pitch_ + move.to_block * pixels_ * kChannelBlock + move.to_lane;
     for (std::int64_t pixel = 0; pixel < pixels_; ++pixel) {
@@ -156,8 +157,8 @@ void AxisCopy::clear_rest(void* to) const {
     std::byte* begin = bytes + row * to_pitch_ * element_bytes_;
     const std::int64_t before = all ? to_pitch_ : to_offset_;
     const std::int64_t after = all ? 0 : to_pitch_ - to_offset_ - count_;
-    std::memset(begin, 0, static_cast<std::size_t>(before * element_bytes_));
-    std::memset(begin + (to_pitch_ - after) * element_bytes_, 0, static_cast<std::size_t>(after * element_bytes_));
+    std::memset(begin, 0, as_index(before * element_bytes_));
+    std::memset(begin + (to_pitch_ - after) * element_bytes_, 0, as_index(after * element_bytes_));
   }
 }
 

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "sluice/graph/op.hpp"
+#include "sluice/graph/ops/op.hpp"
 #include "sluice/kernels/onednn/kernel/layout.hpp"
 
 namespace sluice::kernels {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/kernels/onednn/kernel/kernel.hpp"
 
 namespace sluice::kernels {
@@ -13,7 +14,7 @@ void copy_bytes(const std::byte* from, std::byte* to, std::int64_t bytes) {
   constexpr std::int64_t kPiece = 256 * kKiB;
 #pragma omp parallel for schedule(static)
   for (std::int64_t begin = 0; begin < bytes; begin += kPiece) {
-    std::memcpy(to + begin, from + begin, static_cast<std::size_t>(std::min(kPiece, bytes - begin)));
+    std::memcpy(to + begin, from + begin, as_index(std::min(kPiece, bytes - begin)));
   }
 }
 

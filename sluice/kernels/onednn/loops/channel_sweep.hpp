@@ -6,7 +6,7 @@
 // fp64, always in this order.
 #pragma once
 
-#include "sluice/graph/op.hpp"
+#include "sluice/graph/ops/op.hpp"
 #include "sluice/kernels/onednn/kernel/layout.hpp"
 #include "sluice/kernels/onednn/vectors/vector_code.hpp"
 

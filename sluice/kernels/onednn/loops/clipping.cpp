@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/loss_scale.hpp"
 #include "sluice/kernels/onednn/loops/loop_kernel.hpp"
 #include "sluice/kernels/onednn/vectors/element_loops.hpp"
@@ -43,13 +44,13 @@ KernelPtr make_squared_sum(const KernelRequest& request, const dnnl::engine& /*e
   const OperandRequest& x = request.inputs[0];
   const Layout layout = x.layout.value_or(plain_layout(x.shape, x.dtype));  // zeros of padding add nothing
   const std::int64_t count = stored_elements(layout);
-  auto sums = std::make_shared<std::vector<double>>(static_cast<std::size_t>((count + kLoopBlock - 1) / kLoopBlock));
+  auto sums = std::make_shared<std::vector<double>>(as_index((count + kLoopBlock - 1) / kLoopBlock));
   auto kernel = std::make_unique<LoopKernel>(
       request, [count, sums, dtype = x.dtype](Operands operands, const StepContext& /*context*/) {
         with_any_element(dtype, [&](auto element) {
           const auto* const values = operand<const decltype(element)>(operands, 0);
           for_blocks(count, [&](std::int64_t begin, std::int64_t end) {
-            (*sums)[static_cast<std::size_t>(begin / kLoopBlock)] = block_sum(values + begin, end - begin);
+            (*sums)[as_index(begin / kLoopBlock)] = block_sum(values + begin, end - begin);
           });
         });
         *operand<float>(operands, 1) = static_cast<float>(std::accumulate(sums->begin(), sums->end(), 0.0));
@@ -62,7 +63,7 @@ KernelPtr make_squared_sum(const KernelRequest& request, const dnnl::engine& /*e
 // Over all ranks, in their order.
 Status add_up(Ranks* ranks, double& sum) {
   if (ranks == nullptr) return {};
-  std::vector<double> sums(static_cast<std::size_t>(ranks->count()));
+  std::vector<double> sums(as_index(ranks->count()));
   SLUICE_RETURN_IF_ERROR(ranks->gather(Channel::kClipFactor, std::as_bytes(std::span(&sum, 1)), sizeof(sum),
                                        std::as_writable_bytes(std::span(sums))));
   sum = std::accumulate(sums.begin(), sums.end(), 0.0);

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "sluice/graph/tensor.hpp"
+#include "sluice/graph/ops/tensor.hpp"
 
 namespace sluice::kernels {
 

@@ -1,6 +1,7 @@
 // Concatenation, slices and padding along one dimension. Images stay blocked by channels where an operand already is.
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/kernels/onednn/loops/axis_copy.hpp"
 #include "sluice/kernels/onednn/loops/loop_kernel.hpp"
 #include "sluice/kernels/onednn/vectors/vector_code.hpp"
@@ -67,7 +68,7 @@ KernelPtr make_concat(const KernelRequest& request, const dnnl::engine& /*engine
   const bool blocked = any_blocked(request);
   const graph::Shape& y = request.outputs[0].shape;
   const std::int64_t along = request.as<graph::ConcatAttributes>().axis;
-  const auto axis = static_cast<std::size_t>(along);
+  const auto axis = as_index(along);
   std::vector<AxisCopy> copies;
   std::int64_t begin = 0;
   for (const OperandRequest& x : request.inputs) {

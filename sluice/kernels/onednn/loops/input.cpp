@@ -1,3 +1,4 @@
+#include "sluice/base/as_index.hpp"
 #include "sluice/kernels/onednn/loops/loop_kernel.hpp"
 
 namespace sluice::kernels {
@@ -6,7 +7,7 @@ namespace {
 KernelPtr make_input(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   std::vector<std::size_t> sizes;
   for (const OperandRequest& output : request.outputs)
-    sizes.push_back(static_cast<std::size_t>(graph::element_count(output.shape) * size_of(output.dtype)));
+    sizes.push_back(as_index(graph::element_count(output.shape) * size_of(output.dtype)));
   return std::make_unique<LoopKernel>(request,
                                       [sizes, attributes = request.as<graph::InputAttributes>(),
                                        tensors = std::vector<std::span<std::byte>>(sizes.size())](

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/random.hpp"
 
 namespace sluice::kernels {
@@ -29,7 +30,7 @@ struct Parameter {
   using Half = typename Types::Half;
 
   explicit Parameter(std::int64_t count) : elements(count) {
-    const auto size = static_cast<std::size_t>(count);
+    const auto size = as_index(count);
     for (std::size_t i = 0; i < size; ++i) {
       w.push_back(random_normal(kStepSeed, 0, i));
       gradient.push_back(rounded(1000 * random_normal(kStepSeed, 1, i), Gradient{}));

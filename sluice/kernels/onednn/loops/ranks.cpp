@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/base/as_index.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 #include "sluice/kernels/onednn/loops/loop_kernel.hpp"
 #include "sluice/kernels/onednn/vectors/element_loops.hpp"
 
@@ -24,7 +25,7 @@ PartedBytes parted(const OperandRequest& whole, std::int64_t ranks) {
 }
 
 std::span<const std::byte> bytes_at(const void* data, Bytes begin, Bytes count) {
-  return {static_cast<const std::byte*>(data) + begin, static_cast<std::size_t>(count)};
+  return {static_cast<const std::byte*>(data) + begin, as_index(count)};
 }
 
 // Rank 0's where an op is tried alone.
@@ -59,10 +60,10 @@ Status receive_parts(const PartedBytes& bytes, std::int64_t count, Ranks* ranks,
   const Bytes own = own_bytes(bytes, ranks);
   if (ranks != nullptr) {
     return ranks->exchange(Channel::kReduceScatter, bytes_at(whole, 0, bytes.whole), bytes.part,
-                           {static_cast<std::byte*>(received), static_cast<std::size_t>(count * own)});
+                           {static_cast<std::byte*>(received), as_index(count * own)});
   }
   for (std::int64_t rank = 0; rank < count; ++rank) {
-    std::memcpy(static_cast<std::byte*>(received) + rank * own, whole, static_cast<std::size_t>(own));
+    std::memcpy(static_cast<std::byte*>(received) + rank * own, whole, as_index(own));
   }
   return {};
 }
@@ -97,8 +98,7 @@ KernelPtr make_own_part(const KernelRequest& request, const dnnl::engine& /*engi
     const int rank = context.ranks == nullptr ? 0 : context.ranks->rank();
     const Bytes own = own_bytes(bytes, context.ranks);
     auto* const part = operand<std::byte>(operands, 1);
-    if (own > 0)
-      std::memcpy(part, operand<const std::byte>(operands, 0) + rank * bytes.part, static_cast<std::size_t>(own));
+    if (own > 0) std::memcpy(part, operand<const std::byte>(operands, 0) + rank * bytes.part, as_index(own));
     std::fill(part + own, part + bytes.part, std::byte{0});
     return Status{};
   });
@@ -112,11 +112,11 @@ KernelPtr make_all_gather(const KernelRequest& request, const dnnl::engine& /*en
     const Bytes own = own_bytes(bytes, context.ranks);
     if (context.ranks != nullptr) {
       return context.ranks->gather(Channel::kAllGather, bytes_at(operands[0], 0, own), bytes.part,
-                                   {whole, static_cast<std::size_t>(bytes.whole)});
+                                   {whole, as_index(bytes.whole)});
     }
     for (int rank = 0; rank < count; ++rank) {
       const Bytes its = bytes_of_part(bytes.whole, bytes.part, rank);
-      if (its > 0) std::memcpy(whole + rank * bytes.part, operands[0], static_cast<std::size_t>(its));
+      if (its > 0) std::memcpy(whole + rank * bytes.part, operands[0], as_index(its));
     }
     return {};
   });

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/kernels/onednn/loops/loop_kernel.hpp"
 #include "sluice/kernels/onednn/vectors/element_loops.hpp"
 
@@ -15,7 +16,7 @@ using LineSums = std::array<double, kLinesTogether>;
 struct SumSpace {
   SumSpace(const graph::Shape& shape, const graph::RunningSumAttributes& attributes)
       : outer(graph::element_count({shape.begin(), shape.begin() + attributes.axis})),
-        extent(shape[static_cast<std::size_t>(attributes.axis)]),
+        extent(shape[as_index(attributes.axis)]),
         inner(graph::element_count({shape.begin() + attributes.axis + 1, shape.end()})),
         causal(attributes.forwards) {}
 

@@ -1,7 +1,7 @@
 // Gradients kept for the next step and summed over batches; the list of updates.
 #include <algorithm>
 
-#include "sluice/graph/op_traits.hpp"
+#include "sluice/graph/ops/op_traits.hpp"
 #include "sluice/kernels/onednn/loops/loop_kernel.hpp"
 #include "sluice/kernels/onednn/loops/optimizer_step.hpp"
 #include "sluice/kernels/onednn/loops/update_kernel.hpp"

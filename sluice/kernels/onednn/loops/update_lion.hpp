@@ -1,4 +1,4 @@
-// Lion's step (graph/autodiff/optimizer_lion.cpp) as a pass over memory (optimizer_step.hpp).
+// Lion's step (graph/optimizers/optimizer_lion.cpp) as a pass over memory (optimizer_step.hpp).
 #pragma once
 
 #include "sluice/kernels/onednn/loops/optimizer_step.hpp"

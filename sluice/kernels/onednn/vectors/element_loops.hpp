@@ -15,7 +15,7 @@
 #include <cstdint>
 
 #include "sluice/base/check.hpp"
-#include "sluice/graph/tensor.hpp"
+#include "sluice/graph/ops/tensor.hpp"
 #include "sluice/kernels/bf16.hpp"
 #include "sluice/kernels/fp16.hpp"
 

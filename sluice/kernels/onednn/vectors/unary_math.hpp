@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sluice/graph/op.hpp"
+#include "sluice/graph/ops/op.hpp"
 #include "sluice/kernels/onednn/vectors/vector_math.hpp"
 
 namespace sluice::kernels {

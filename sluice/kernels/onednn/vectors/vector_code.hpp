@@ -12,7 +12,7 @@
 #include <type_traits>
 
 #include "sluice/base/units.hpp"
-#include "sluice/graph/op.hpp"
+#include "sluice/graph/ops/op.hpp"
 #include "sluice/kernels/bf16.hpp"
 #include "sluice/kernels/fp16.hpp"
 
