@@ -25,8 +25,8 @@ std::string describe_profile(const train::Variant& variant) {
 
 std::string describe_planned(const train::Variant& variant) {
   return fmt::format("{}: bucket {}, profile {}; plan by {}, predicted step {}", to_string(variant.key),
-                     variant.bucket + 1, describe_profile(variant), variant.plan.planner,
-                     format_seconds(variant.plan.predicted_step_seconds));
+                     variant.bucket + 1, describe_profile(variant), variant.plan().planner,
+                     format_seconds(variant.plan().predicted_step_seconds));
 }
 
 std::string variants_table(const train::VariantTraining& training) {
@@ -38,8 +38,8 @@ std::string variants_table(const train::VariantTraining& training) {
                            {"predicted", report::Align::kRight}});
   for (const auto& [key, variant] : training.variants()) {
     table.add_row({to_string(key), std::to_string(variant.bucket + 1), describe_profile(variant),
-                   std::to_string(variant.steps), format_bytes(variant.plan.arena_bytes[0]),
-                   format_seconds(variant.plan.predicted_step_seconds)});
+                   std::to_string(variant.steps), format_bytes(variant.plan().arena_bytes[0]),
+                   format_seconds(variant.plan().predicted_step_seconds)});
   }
   return table.text();
 }
@@ -62,7 +62,7 @@ nlohmann::json variants_json(const train::VariantTraining& training) {
                     {"measured_ops", variant.measured_ops},
                     {"distinct_ops", variant.distinct_ops},
                     {"steps", variant.steps},
-                    {"plan", report::plan_summary_json(variant.workload.graph(), training.machine(), variant.plan)}});
+                    {"plan", report::plan_summary_json(variant.workload.graph(), training.machine(), variant.plan())}});
   }
   return list;
 }
@@ -156,7 +156,7 @@ Result<int> train_sequences(const TrainArguments& arguments) {
   print_notes(training->notes());
   const train::Variant& longest = training->reference();
   fmt::print("longest: {}\n{}", report::describe_graph(longest.workload.graph()),
-             describe_plan(longest.workload.graph(), machine, longest.plan));
+             describe_plan(longest.workload.graph(), machine, longest.plan()));
   std::fflush(stdout);
   SLUICE_ASSIGN(const std::int64_t first_step, resume(*training, arguments.resume));
   SLUICE_ASSIGN(const train::TrainingOptions loop, arguments.loop_options(first_step));

@@ -168,7 +168,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "usage: plan_packing RESULT.json PLAN MODEL BATCH [PLAN MODEL BATCH...]\n");
     return 2;
   }
-  const auto result = sluice::benchmarks::run({argv, as_index(argc)});
+  const auto result = sluice::benchmarks::run({argv, sluice::as_index(argc)});
   if (result.ok()) return *result;
   fmt::print(stderr, "plan_packing: {}\n", result.error().message);
   return 2;

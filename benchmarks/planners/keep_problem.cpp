@@ -39,7 +39,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "usage: keep_problem MODEL BATCH PROFILE FILE\n");
     return 2;
   }
-  const auto kept = sluice::benchmarks::keep({argv, as_index(argc)});
+  const auto kept = sluice::benchmarks::keep({argv, sluice::as_index(argc)});
   if (kept.ok()) return 0;
   fmt::print(stderr, "keep_problem: {}\n", kept.error().message);
   return 2;

@@ -7,6 +7,7 @@
 #include "sluice/planners/schedule/everything_fast.hpp"
 #include "sluice/profile/scale_profile.hpp"
 #include "sluice/train/planning_advice.hpp"
+#include "sluice/train/policy_run.hpp"
 
 namespace sluice::train {
 namespace {
@@ -76,13 +77,13 @@ Status VariantTraining::add_variant(const VariantKey& key, Workload workload) {
   variant.fingerprint = variant.workload.graph().fingerprint();
   const Result<profile::Profile> profile = profile_for(variant);
   if (!profile.ok()) return of_variant(key, profile.error());
-  Result<plan::Plan> plan = plan_workload(variant.workload, machine_, *profile, settings_.planner, settings_.fast);
-  if (!plan.ok()) {  // which ends the training
+  Result<policies::Run> run = plan_run(variant.workload, machine_, *profile, settings_.planner, settings_.fast);
+  if (!run.ok()) {  // which ends the training
     return of_variant(
-        key, advised(variant.workload, machine_, *profile, settings_.planner, settings_.fast, nullptr, plan.error()));
+        key, advised(variant.workload, machine_, *profile, settings_.planner, settings_.fast, nullptr, run.error()));
   }
   ++costs_.plans;
-  variant.plan = std::move(*plan);
+  variant.run = std::move(*run);
   const auto added = variants_.emplace(key, std::move(variant)).first;
   if (settings_.on_planned) settings_.on_planned(added->second);
   return {};
@@ -110,7 +111,7 @@ Result<profile::Profile> VariantTraining::profile_for(Variant& variant) {
 Status VariantTraining::start_session(const VariantKey& key) {
   Variant& variant = variants_.at(key);
   Result<std::unique_ptr<Session>> session =
-      Session::create(variant.workload, machine_, variant.plan, settings_.session, state_);
+      Session::create(variant.workload, machine_, variant.run, settings_.session, state_);
   if (!session.ok()) return of_variant(key, session.error());
   session_ = std::move(*session);
   present_ = key;
@@ -155,7 +156,7 @@ Result<StepOutcome> VariantTraining::run_step(std::int64_t step, double learning
 Result<ValidationResult> VariantTraining::validate(std::int64_t batches) {
   SLUICE_CHECK(evaluator_ != nullptr, "the training was made for validation");
   SLUICE_RETURN_IF_ERROR(end_session());
-  return evaluator_->run(machine_, reference().plan, *state_, batches);
+  return evaluator_->run(machine_, reference().plan(), *state_, batches);
 }
 
 // Of the reference, and of all graphs there may be.

@@ -24,6 +24,7 @@
 #include <string>
 #include <utility>
 
+#include "sluice/policies/run.hpp"
 #include "sluice/train/planning.hpp"
 #include "sluice/train/session.hpp"
 #include "sluice/train/variants/variants.hpp"
@@ -38,7 +39,8 @@ struct Variant {
   int measured_ops = 0;  // of these, measured for this variant; the others were known, or are estimates
   Workload workload;
   std::string fingerprint;  // of the workload's graph
-  plan::Plan plan;
+  policies::Run run;
+  const plan::Plan& plan() const { return policies::plan_of(run); }
   std::int64_t steps = 0;  // run so far
 
   bool estimated() const { return profiled != key; }

@@ -84,7 +84,7 @@ class VariantTrainingTest : public ::testing::TestWithParam<int> {
     run.costs = (*training)->costs();
     for (const auto& [key, variant] : (*training)->variants()) {
       run.steps[to_string(key)] = variant.steps;
-      EXPECT_EQ(variant.plan.graph_fingerprint, variant.workload.graph().fingerprint());
+      EXPECT_EQ(variant.plan().graph_fingerprint, variant.workload.graph().fingerprint());
     }
     return run;
   }
@@ -147,6 +147,19 @@ TEST_P(VariantTrainingTest, FiveLengthsThenTwoMore) {
     settings.buckets = SizeBuckets(12, 32);
     expect_a_profile_a_bucket(run_both(settings, std::ssize(keys), GetParam(), "50%"));
   }
+}
+
+// A policy's session has memory of its own: what the variants before have left comes by way of the disk.
+TEST_P(VariantTrainingTest, UnderDtr) {
+  const std::vector<VariantKey> keys = lengths({12, 20, 12, 20});
+  VariantSettings settings = VariantTrainingTest::settings(keys, by_length("lstm", GetParam()));
+  settings.planner = "fast-only";
+  const VariantRun expected = run(settings, std::ssize(keys), GetParam());
+  settings.planner = "dtr";
+  settings.fast.size = size_of_text("80%");
+  const VariantRun actual = run(settings, std::ssize(keys), GetParam());
+  EXPECT_EQ(testing::bits_of(actual.losses), testing::bits_of(expected.losses));
+  EXPECT_EQ(actual.hash, expected.hash);
 }
 
 // conv, then blocks as the path says, then a classifier: "" none, "a" one block, "ab" two, "b" the second alone.
