@@ -92,9 +92,8 @@ Result<int> run_simulate(const SimulateArguments& arguments) {
     SLUICE_RETURN_IF_ERROR(measure_choices(prepared, arguments.machine));
   }
   const graph::Graph& graph = prepared.workload.graph();
-  SLUICE_ASSIGN(const program::Program program, program::lower_plan(graph, prepared.machine, plan));
-  SLUICE_ASSIGN(const experiment::StepPrediction prediction,
-                experiment::predict_step(graph, prepared.machine, prepared.profile, run, program));
+  SLUICE_ASSIGN(const sim::PlannedStep step, sim::PlannedStep::make(graph, prepared.profile, prepared.machine, plan));
+  SLUICE_ASSIGN(const experiment::StepPrediction prediction, experiment::predict_step(step, run, prepared.machine));
   const auto& [timeline, locality, parts, policy, dtr] = prediction;
   fmt::print("{}\npredicted for {}{}\n{}", report::describe_graph(graph), plan.planner,
              report::is_emulated(prepared.machine) ? ", " + report::emulation_note(prepared.machine) : "",
@@ -120,8 +119,8 @@ Result<int> run_simulate(const SimulateArguments& arguments) {
   }
   if (!arguments.trace.empty()) {
     const std::vector<report::TracedStep> steps{{0, timeline}};
-    SLUICE_RETURN_IF_ERROR(
-        report::write_json_file(arguments.trace, report::chrome_trace(graph, prepared.machine, run, program, steps)));
+    SLUICE_RETURN_IF_ERROR(report::write_json_file(
+        arguments.trace, report::chrome_trace(step.step(), prepared.machine, run, step.program(), steps)));
   }
   return kExitOk;
 }

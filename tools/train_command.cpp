@@ -155,7 +155,7 @@ Status write_outputs(const TrainArguments& arguments, const Run& run, const trai
   if (!arguments.trace.empty()) {
     SLUICE_RETURN_IF_ERROR(report::write_json_file(
         arguments.trace,
-        report::chrome_trace(run.workload.graph(), run.machine, session.run(), session.program(), log.traced())));
+        report::chrome_trace(session.lowered()->step(), run.machine, session.run(), session.program(), log.traced())));
   }
   if (!arguments.save_plan.empty()) {
     SLUICE_RETURN_IF_ERROR(policies::write_run(arguments.save_plan, run.workload.graph(), run.steps));

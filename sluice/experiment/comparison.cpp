@@ -245,11 +245,11 @@ class Comparison {
   }
 
   std::optional<sim::TimeBreakdown> predicted_parts(const policies::Run& run) const {
-    const Result<program::Program> program = program::lower_plan(workload_.graph(), machine_, policies::plan_of(run));
-    if (!program.ok()) return std::nullopt;
-    const auto step = predict_step(workload_.graph(), machine_, profile_, run, *program);
+    const auto step = sim::PlannedStep::make(workload_.graph(), profile_, machine_, policies::plan_of(run));
     if (!step.ok()) return std::nullopt;
-    return step->parts;
+    const auto prediction = predict_step(*step, run, machine_);
+    if (!prediction.ok()) return std::nullopt;
+    return prediction->parts;
   }
 
   double rate_of(std::int64_t step) const { return options_.schedule.rate(options_.learning_rate, step); }

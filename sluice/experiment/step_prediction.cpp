@@ -1,39 +1,31 @@
 #include "sluice/experiment/step_prediction.hpp"
 
-#include "sluice/memory/processors.hpp"
-#include "sluice/sim/plan_costs.hpp"
-#include "sluice/sim/simulator.hpp"
-
 namespace sluice::experiment {
 
 namespace {
 
 struct Prediction {
-  const graph::Graph& graph;
+  const sim::PlannedStep& step;
   const memory::Machine& machine;
-  const profile::Profile& profile;
-  const program::Program& program;
 
   Result<StepPrediction> operator()(const plan::Plan& plan) const {
-    const sim::PlanCosts costs(graph, profile, machine, plan);
-    program::StepTimes timeline = sim::simulate(program, costs.costs());
-    sim::Locality locality = sim::measure_locality(costs.graph(), program, timeline);
-    const sim::TimeBreakdown parts = sim::break_down(program, sim::ops_run_again(plan), timeline);
+    program::StepTimes timeline = step.simulated();
+    sim::Locality locality = sim::measure_locality(step.graph(), step.program(), timeline);
+    const sim::TimeBreakdown parts = sim::break_down(step.program(), sim::ops_run_again(plan), timeline);
     return StepPrediction{std::move(timeline), std::move(locality), parts, std::nullopt, std::nullopt};
   }
 
   Result<StepPrediction> operator()(const policies::PagesRun& run) const {
-    const profile::CostModel costs(graph, profile, machine);
-    SLUICE_ASSIGN(sim::PolicyTimeline policy, sim::predict_policy(run.policy, graph, costs, machine));
+    SLUICE_ASSIGN(sim::PolicyTimeline policy, sim::predict_policy(run.policy, step.graph(), step.costs(), machine));
     return StepPrediction{sim::last_step(policy, machine), sim::last_locality(policy), std::nullopt, std::move(policy),
                           std::nullopt};
   }
 
   Result<StepPrediction> operator()(const policies::DtrRun& run) const {
-    const profile::CostModel costs(graph, profile, machine);
-    SLUICE_ASSIGN(const sim::DtrTimeline timeline, sim::simulate_dtr(graph, costs, machine, run.policy.fast_bytes));
+    SLUICE_ASSIGN(const sim::DtrTimeline timeline,
+                  sim::simulate_dtr(step.graph(), step.costs(), machine, run.policy.fast_bytes));
     const program::StepTimes& times = timeline.times;
-    return StepPrediction{times, sim::measure_locality(graph, program, times),
+    return StepPrediction{times, sim::measure_locality(step.graph(), step.program(), times),
                           sim::break_down(timeline.step, times.step_seconds), std::nullopt, timeline.step};
   }
 };
@@ -59,10 +51,9 @@ MovedBytes StepPrediction::moved(const memory::Machine& machine) const {
   return {step.bytes_in(), step.bytes_out(), step.bytes_in(), step.bytes_out()};
 }
 
-Result<StepPrediction> predict_step(const graph::Graph& graph, const memory::Machine& machine,
-                                    const profile::Profile& profile, const policies::Run& run,
-                                    const program::Program& program) {
-  return std::visit(Prediction{graph, machine, profile, program}, run);
+Result<StepPrediction> predict_step(const sim::PlannedStep& step, const policies::Run& run,
+                                    const memory::Machine& machine) {
+  return std::visit(Prediction{step, machine}, run);
 }
 
 }  // namespace sluice::experiment

@@ -3,6 +3,7 @@
 
 #include "sluice/policies/run.hpp"
 #include "sluice/sim/dtr_simulator.hpp"
+#include "sluice/sim/planned_step.hpp"
 #include "sluice/sim/policy_simulator.hpp"
 #include "sluice/train/planning.hpp"
 
@@ -32,9 +33,8 @@ struct StepPrediction {
   MovedBytes moved(const memory::Machine& machine) const;
 };
 
-// `program` is that of the run's plan. Errors: those of predict_policy() and simulate_dtr(); a planner's plan has none.
-Result<StepPrediction> predict_step(const graph::Graph& graph, const memory::Machine& machine,
-                                    const profile::Profile& profile, const policies::Run& run,
-                                    const program::Program& program);
+// `step` is made of the run's plan. Errors: those of predict_policy() and simulate_dtr(); a planner's plan has none.
+Result<StepPrediction> predict_step(const sim::PlannedStep& step, const policies::Run& run,
+                                    const memory::Machine& machine);
 
 }  // namespace sluice::experiment

@@ -7,12 +7,10 @@
 
 #include "sluice/data/input_tensors.hpp"
 #include "sluice/experiment/step_prediction.hpp"
-#include "sluice/plan/plan_graph.hpp"
 #include "sluice/planners/bound/any_order_bound.hpp"
 #include "sluice/planners/registry/make_plan.hpp"
 #include "sluice/planners/registry/smallest_budget.hpp"
 #include "sluice/planners/schedule/everything_fast.hpp"
-#include "sluice/program/program.hpp"
 #include "sluice/train/policy_run.hpp"
 
 namespace sluice::experiment {
@@ -23,10 +21,9 @@ constexpr int kBudgetsBelowTried = 3;  // of the grid, below the smallest one fo
 constexpr int kBudgetsTried = 11;      // usually: everything, seven by bisection, and those below
 
 // Of a policy once it has found its balance; to and from the fast tier.
-Status add_prediction(SweepPoint& point, const graph::Graph& graph, const memory::Machine& machine,
-                      const profile::Profile& profile, const policies::Run& run) {
-  const program::Program program = program::lower_plan(graph, machine, policies::plan_of(run)).value();
-  SLUICE_ASSIGN(const StepPrediction prediction, predict_step(graph, machine, profile, run, program));
+Status add_prediction(SweepPoint& point, const sim::PlannedStep& step, const policies::Run& run,
+                      const memory::Machine& machine) {
+  SLUICE_ASSIGN(const StepPrediction prediction, predict_step(step, run, machine));
   point.step_seconds = prediction.step_seconds();
   point.stall_seconds = prediction.stall_seconds();
   point.locality = prediction.policy ? prediction.policy->steady().locality() : prediction.locality.step;
@@ -36,8 +33,9 @@ Status add_prediction(SweepPoint& point, const graph::Graph& graph, const memory
   return {};
 }
 
-void add_plan_figures(SweepPoint& point, const graph::Graph& graph, const plan::Plan& plan) {
-  point.fast_operands = plan::operand_shares(plan::PlanGraph(graph, plan).graph(), plan);
+void add_plan_figures(SweepPoint& point, const sim::PlannedStep& step) {
+  const plan::Plan& plan = step.plan();
+  point.fast_operands = plan::operand_shares(step.graph(), plan);
   point.slow_bytes =
       std::accumulate(plan.arena_bytes.begin() + memory::kFastTier + 1, plan.arena_bytes.end(), Bytes{0});
 }
@@ -126,13 +124,13 @@ BudgetSweep::PlannedPoint BudgetSweep::predict_own(std::string_view planner, Byt
     fail(point, run.error());
     return {std::move(point), std::nullopt};
   }
-  const Status predicted = add_prediction(point, workload_.graph(), machine_, profile_, *run);
+  const auto step = sim::PlannedStep::make(workload_.graph(), profile_, machine_, policies::plan_of(*run)).value();
+  const Status predicted = add_prediction(point, step, *run, machine_);
   if (!predicted.ok()) fail(point, predicted.error());
   point.slowdown = point.step_seconds / baseline_seconds_;
-  auto* plan = std::get_if<plan::Plan>(&*run);
-  if (plan == nullptr) return {std::move(point), std::nullopt};
-  add_plan_figures(point, workload_.graph(), *plan);
-  return {std::move(point), std::move(*plan)};
+  if (!policies::is_planned(*run)) return {std::move(point), std::nullopt};
+  add_plan_figures(point, step);
+  return {std::move(point), step.plan()};
 }
 
 // Whether the budget does; then it is the one found.

@@ -27,6 +27,7 @@ class PlanGraph {
     }
   }
 
+  const graph::Graph& given() const { return given_; }
   const graph::Graph& graph() const { return step_ ? step_->graph : given_; }
   const graph::Rescheduled* rescheduled() const { return step_ ? &*step_ : nullptr; }
 

@@ -1,15 +1,11 @@
 #include "sluice/planners/planner.hpp"
 
-#include "sluice/program/program.hpp"
-#include "sluice/sim/plan_costs.hpp"
-#include "sluice/sim/simulator.hpp"
+#include "sluice/sim/planned_step.hpp"
 
 namespace sluice::planners {
 
 Seconds simulated_seconds(const PlanRequest& request, const plan::Plan& plan) {
-  const program::Program program = program::lower_plan(request.graph, request.machine, plan).value();
-  const sim::PlanCosts costs(request.graph, request.profile, request.machine, plan);
-  return sim::simulate(program, costs.costs()).step_seconds;
+  return sim::PlannedStep::make(request.graph, request.profile, request.machine, plan).value().simulated().step_seconds;
 }
 
 }  // namespace sluice::planners

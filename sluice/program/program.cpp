@@ -7,10 +7,10 @@
 #include <span>
 
 #include "sluice/base/as_index.hpp"
-#include "sluice/plan/plan_graph.hpp"
 #include "sluice/plan/rooms.hpp"
 #include "sluice/plan/verify/verifier.hpp"
 #include "sluice/program/hazard_tracker.hpp"
+#include "sluice/program/lowered_plan.hpp"
 
 namespace sluice::program {
 namespace {
@@ -181,6 +181,14 @@ Result<Program> lower_plan(const graph::Graph& graph, const memory::Machine& mac
   SLUICE_RETURN_IF_ERROR(check_plan(graph, machine, plan));
   const plan::PlanGraph step(graph, plan);
   return Lowering(step.graph(), machine, plan).run();
+}
+
+Result<std::shared_ptr<const LoweredPlan>> LoweredPlan::make(const graph::Graph& graph, const memory::Machine& machine,
+                                                             plan::Plan plan) {
+  SLUICE_RETURN_IF_ERROR(check_plan(graph, machine, plan));
+  std::shared_ptr<LoweredPlan> made(new LoweredPlan(graph, std::move(plan)));
+  made->program_ = Lowering(made->graph(), machine, made->plan_).run();
+  return std::shared_ptr<const LoweredPlan>(std::move(made));
 }
 
 }  // namespace sluice::program

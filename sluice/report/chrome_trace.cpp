@@ -5,7 +5,6 @@
 #include <map>
 
 #include "sluice/base/as_index.hpp"
-#include "sluice/plan/plan_graph.hpp"
 #include "sluice/plan/rooms.hpp"
 #include "sluice/report/run_record.hpp"
 
@@ -35,11 +34,10 @@ json span_event(int lane, const std::string& name, const char* category, Seconds
 
 class TraceWriter {
  public:
-  TraceWriter(const graph::Graph& graph, const memory::Machine& machine, const policies::Run& run,
+  TraceWriter(const plan::PlanGraph& step, const memory::Machine& machine, const policies::Run& run,
               const program::Program& program)
       : plan_(policies::plan_of(run)),
-        step_(graph, plan_),
-        graph_(step_.graph()),
+        graph_(step.graph()),
         machine_(machine),
         program_(program),
         residencies_are_obeyed_(!std::holds_alternative<policies::DtrRun>(run)) {
@@ -148,7 +146,6 @@ class TraceWriter {
   }
 
   const plan::Plan& plan_;
-  plan::PlanGraph step_;
   const graph::Graph& graph_;
   const memory::Machine& machine_;
   const program::Program& program_;
@@ -158,9 +155,9 @@ class TraceWriter {
 
 }  // namespace
 
-json chrome_trace(const graph::Graph& graph, const memory::Machine& machine, const policies::Run& run,
+json chrome_trace(const plan::PlanGraph& step, const memory::Machine& machine, const policies::Run& run,
                   const program::Program& program, std::span<const TracedStep> steps) {
-  TraceWriter writer(graph, machine, run, program);
+  TraceWriter writer(step, machine, run, program);
   Seconds start = 0;
   for (const TracedStep& traced : steps) {
     writer.add_step(traced, start);

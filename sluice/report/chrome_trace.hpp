@@ -14,6 +14,7 @@
 #include <span>
 
 #include "sluice/memory/machine.hpp"
+#include "sluice/plan/plan_graph.hpp"
 #include "sluice/policies/run.hpp"
 #include "sluice/program/program.hpp"
 #include "sluice/program/step_times.hpp"
@@ -25,7 +26,8 @@ struct TracedStep {
   program::StepTimes trace;  // measured, or predicted
 };
 
-nlohmann::json chrome_trace(const graph::Graph& graph, const memory::Machine& machine, const policies::Run& run,
+// `step` and `program` are those of the run's plan.
+nlohmann::json chrome_trace(const plan::PlanGraph& step, const memory::Machine& machine, const policies::Run& run,
                             const program::Program& program, std::span<const TracedStep> steps);
 
 }  // namespace sluice::report

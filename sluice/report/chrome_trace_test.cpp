@@ -51,7 +51,7 @@ class ChromeTraceTest : public ::testing::Test {
 
   json events(std::size_t steps = 1) {
     const std::vector<TracedStep> traced(steps, step_);
-    return chrome_trace(graph_, machine_, plan_, program_, traced)["traceEvents"];
+    return chrome_trace(plan::PlanGraph(graph_, plan_), machine_, plan_, program_, traced)["traceEvents"];
   }
   static std::vector<json> named(const json& all, const std::string& name) {
     std::vector<json> found;
@@ -98,9 +98,10 @@ TEST_F(ChromeTraceTest, StepsFollowEachOther) {
 
 TEST_F(ChromeTraceTest, SaysWhatIsEmulated) {
   const std::vector<TracedStep> steps{step_};
-  EXPECT_FALSE(chrome_trace(graph_, machine_, plan_, program_, steps)["otherData"]["emulated"].get<bool>());
+  EXPECT_FALSE(chrome_trace(plan::PlanGraph(graph_, plan_), machine_, plan_, program_, steps)["otherData"]["emulated"]
+                   .get<bool>());
   machine_.links[0].throttled = true;
-  const json trace = chrome_trace(graph_, machine_, plan_, program_, steps);
+  const json trace = chrome_trace(plan::PlanGraph(graph_, plan_), machine_, plan_, program_, steps);
   EXPECT_TRUE(trace["otherData"]["emulated"].get<bool>());
   EXPECT_EQ(trace["traceEvents"][1]["args"]["name"], "dram -> file (emulated)");
   EXPECT_TRUE(run_record(machine_)["emulated"].get<bool>());

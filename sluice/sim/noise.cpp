@@ -8,7 +8,7 @@
 #include "sluice/profile/rescheduled_times.hpp"
 #include "sluice/program/program.hpp"
 #include "sluice/sim/drift.hpp"
-#include "sluice/sim/plan_costs.hpp"
+#include "sluice/sim/planned_step.hpp"
 #include "sluice/sim/simulator.hpp"
 
 namespace sluice::sim {
@@ -43,14 +43,13 @@ profile::Profile varied(const profile::Profile& profile, const Noise& noise, int
 
 Result<NoisyStep> predict_under_noise(const graph::Graph& graph, const memory::Machine& machine,
                                       const profile::Profile& profile, const plan::Plan& plan, const Noise& noise) {
-  SLUICE_ASSIGN(const program::Program program, program::lower_plan(graph, machine, plan));
-  const PlanCosts as_measured(graph, profile, machine, plan);
+  SLUICE_ASSIGN(const PlannedStep as_measured, PlannedStep::make(graph, profile, machine, plan));
   std::vector<double> steps;
   for (int sample = 0; sample < noise.samples; ++sample) {
     const memory::Machine sampled = varied(machine, noise, sample);
     profile::Profile times = varied(profile, noise, sample);
     if (as_measured.rescheduled() != nullptr) times = profile::rescheduled_times(times, *as_measured.rescheduled());
-    steps.push_back(simulate(program, as_measured.costs().with(times, sampled)).step_seconds);
+    steps.push_back(simulate(as_measured.program(), as_measured.costs().with(times, sampled)).step_seconds);
   }
   return NoisyStep{spread_of(steps).median, quantile_of(steps, kNineOfTen)};
 }

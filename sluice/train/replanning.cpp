@@ -8,8 +8,6 @@
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/base/time_of.hpp"
-#include "sluice/sim/plan_costs.hpp"
-#include "sluice/sim/simulator.hpp"
 
 namespace sluice::train {
 namespace {
@@ -77,37 +75,35 @@ void Replanning::begin_to_observe() {
   observed_.clear();
 }
 
-program::StepTimes Replanning::predicted() const {
-  const sim::PlanCosts costs(workload_.graph(), figures_.profile, figures_.machine, session_.plan());
-  return sim::simulate(session_.program(), costs.costs());
-}
+sim::PlannedStep Replanning::present() const { return {session_.lowered(), figures_.profile, figures_.machine}; }
 
 void Replanning::observe(program::StepTimes times, std::int64_t step) {
   observed_.push_back(std::move(times));
   const bool estimated = figures_.estimated;
   if (observed_.size() < as_index(estimated ? kMeasuringSteps : kObservedSteps)) return;
   const std::vector<program::StepTimes> steps = std::exchange(observed_, {});
-  const program::StepTimes before = predicted();
+  const sim::PlannedStep step_before = present();
+  const program::StepTimes before = step_before.simulated();
   const sim::Drift drift = sim::measure_drift(session_.program(), before, steps);
   const Seconds left = static_cast<double>(options_.end_step - step - 1) * steps.back().step_seconds;
   const bool for_long = left >= options_.least_seconds_left;
   if (estimated) {
-    figures_ = figures_from_steps(workload_, session_, figures_, before, steps, *options_.cache);
+    figures_ = figures_from_steps(workload_, step_before, figures_, before, steps, *options_.cache);
   } else if (for_long && drift.largest() > 1 + options_.beyond) {
     figures_ = {sim::drifted(std::move(figures_.machine), drift), sim::drifted(std::move(figures_.profile), drift)};
   } else {
     return;
   }
-  if (!for_long || !worth_seeking(estimated)) return;
-  replans_.push_back(
-      {.step = step, .estimated = estimated, .drift = drift, .present_seconds = predicted().step_seconds});
+  if (!for_long) return;
+  const program::StepTimes now = present().simulated();
+  if (!worth_seeking(now, estimated)) return;
+  replans_.push_back({.step = step, .estimated = estimated, .drift = drift, .present_seconds = now.step_seconds});
   if (options_.on_drift) options_.on_drift(replans_.back());
   seek_plan();
 }
 
 // A plan made in haste may lose time in other ways than by waiting.
-bool Replanning::worth_seeking(bool instead_of_estimates) const {
-  const program::StepTimes present = predicted();
+bool Replanning::worth_seeking(const program::StepTimes& present, bool instead_of_estimates) const {
   if (!instead_of_estimates) return present.stall_seconds > (1 - planners::kWorthMoreTraffic) * present.step_seconds;
   const Seconds all_fast = predicted_baseline_seconds(workload_, figures_.machine, figures_.profile);
   return !session_.program().transfers.empty() && all_fast < planners::kWorthMoreTraffic * present.step_seconds;

@@ -39,8 +39,8 @@ inline constexpr int kMeasuringSteps = 3;    // whose medians stand for estimate
 inline constexpr int kSettlingSteps = 2;     // of another plan, not observed: new pages, new kernels
 // A plan is sought only while the run will go on for so long: seeking takes seconds of a part of a core.
 inline constexpr Seconds kWorthReplanning = 20;
-// What a change of plan takes, until one was made: arenas are reserved, and parameters and the optimizer's state written
-// and read, at the speed of a modest disk.
+// What a change of plan takes at most, until one was made: arenas are reserved, and parameters and the optimizer's state
+// written and read, at the speed of a modest disk.
 Seconds usual_change_seconds(const graph::Graph& graph);
 
 // One time that a plan was sought anew.
@@ -93,8 +93,8 @@ class Replanning : public Training {
   };
 
   void observe(program::StepTimes times, std::int64_t step);
-  bool worth_seeking(bool instead_of_estimates) const;
-  program::StepTimes predicted() const;  // the present plan, by figures_
+  bool worth_seeking(const program::StepTimes& present, bool instead_of_estimates) const;
+  sim::PlannedStep present() const;  // by figures_
   void seek_plan();
   Status take_sought(std::int64_t step);
   bool worth_taking(const Replan& replan, std::int64_t step) const;

@@ -11,7 +11,6 @@
 #include "sluice/data/data_source.hpp"
 #include "sluice/kernels/backends/backends.hpp"
 #include "sluice/memory/process_memory.hpp"
-#include "sluice/plan/plan_graph.hpp"
 #include "sluice/sim/dtr_simulator.hpp"
 #include "sluice/sim/policy_simulator.hpp"
 
@@ -47,7 +46,7 @@ Result<std::unique_ptr<Session>> Session::create(Workload& workload, const memor
                                                  const policies::Run& run, const SessionOptions& options,
                                                  std::shared_ptr<RunState> state) {
   const graph::Graph& graph = workload.graph();
-  std::unique_ptr<Session> session(new Session(workload, machine, run, options));
+  std::unique_ptr<Session> session(new Session(workload, machine, options));
   session->state_ = state ? std::move(state) : std::make_shared<RunState>(machine, options.ranks);
   session->input_ = options.input;
   if (options.input == nullptr) {
@@ -69,17 +68,17 @@ Result<std::unique_ptr<Session>> Session::create(Workload& workload, const memor
   }
   session->losses_ = loss_tensors(graph);
   session->loss_scale_ = graph::loss_scale_tensors(graph);
-  SLUICE_RETURN_IF_ERROR(session->start(run));
+  SLUICE_ASSIGN(auto step, program::LoweredPlan::make(graph, machine, policies::plan_of(run)));
+  SLUICE_RETURN_IF_ERROR(session->start(run, std::move(step)));
   return session;
 }
 
-Status Session::start(policies::Run run) {
-  const plan::Plan& plan = policies::plan_of(run);
-  SLUICE_ASSIGN(program_, program::lower_plan(workload_.graph(), machine_, plan));
-  const plan::PlanGraph step(workload_.graph(), plan);
-  compiled_ = step.rescheduled() == nullptr ? exec::kept_elsewhere(*workload_.compiled)
-                                            : workload_.compiled->rescheduled(*step.rescheduled());
+Status Session::start(policies::Run run, std::shared_ptr<const program::LoweredPlan> step) {
   run_ = std::move(run);
+  step_ = std::move(step);
+  const graph::Rescheduled* rescheduled = step_->step().rescheduled();
+  compiled_ = rescheduled == nullptr ? exec::kept_elsewhere(*workload_.compiled)
+                                     : workload_.compiled->rescheduled(*rescheduled);
   under_policy_ = nullptr;
   under_dtr_ = nullptr;
   kernels::forget_unused_kernels();
@@ -111,8 +110,8 @@ void Session::settle() {
 }
 
 Status Session::start_under(const plan::Plan& plan) {
-  SLUICE_RETURN_IF_ERROR(state_->change_to(compiled_, {graph(), program_, plan.budgets}));
-  SLUICE_ASSIGN(executor_, exec::Executor::create(state_->memory(), program_, options_.engines));
+  SLUICE_RETURN_IF_ERROR(state_->change_to(compiled_, {graph(), program(), plan.budgets}));
+  SLUICE_ASSIGN(executor_, exec::Executor::create(state_->memory(), program(), options_.engines));
   return {};
 }
 
@@ -120,7 +119,7 @@ Status Session::start_under(const plan::Plan& plan) {
 Status Session::start_under(const policies::PagesRun& run) {
   SLUICE_RETURN_IF_ERROR(state_->leave_memory());
   SLUICE_ASSIGN(std::unique_ptr<exec::PolicyExecutor> executor,
-                exec::PolicyExecutor::create(compiled(), machine_, program_, run.plan.budgets, run.policy));
+                exec::PolicyExecutor::create(compiled(), machine_, program(), run.plan.budgets, run.policy));
   under_policy_ = executor.get();
   executor_ = std::move(executor);
   return {};
@@ -145,12 +144,14 @@ Status Session::give_initial_values() {
 
 Status Session::fill_parameters() {
   const std::vector<graph::TensorId> missing =
-      !policies::is_planned(run_) ? persistent_tensors(graph()) : state_->to_be_written();
+      policies::is_planned(run_) ? state_->to_be_written() : persistent_tensors(graph());
+  if (begun_) return state_->parked().restore(*parameters_, missing);
   const graph::GivenValues* given = nullptr;
   if (!state_->parked().holds_all_of(graph(), missing)) {
     SLUICE_ASSIGN(given, given_values());
   }
   SLUICE_RETURN_IF_ERROR(state_->parked().restore_or_initialise(*parameters_, missing, options_.seed, given));
+  begun_ = true;
   workload_.values.reset();
   return {};
 }
@@ -172,6 +173,8 @@ Result<StepOutcome> Session::run_step(std::int64_t step, double learning_rate) {
   }
   StepOutcome outcome;
   SLUICE_ASSIGN(outcome.trace, executor_->run_step({step, learning_rate, input_, options_.ranks, options_.seed}));
+  if (under_policy_ != nullptr) last_charges_ = under_policy_->last_step();
+  if (under_dtr_ != nullptr) last_dtr_step_ = under_dtr_->last_step();
   for (const graph::TensorId loss : losses_) {
     SLUICE_ASSIGN(const std::span<const float> value, parameters_->read(loss));
     outcome.loss += value[0];
@@ -225,18 +228,19 @@ Result<ValidationResult> Session::validate(std::int64_t batches) {
   if (under_dtr_ != nullptr) training.budgets.at(memory::kFastTier) = policies::usable_fast_bytes(run_);
   SLUICE_RETURN_IF_ERROR(end());
   SLUICE_ASSIGN(const ValidationResult result, evaluator_->run(machine_, training, *state_, batches));
-  SLUICE_RETURN_IF_ERROR(start(run_));
+  SLUICE_RETURN_IF_ERROR(start(run_, step_));
   state_->parked().forget();  // all is in memory again
   return result;
 }
 
 Status Session::change_plan(const plan::Plan& plan) {
   SLUICE_CHECK(executor_ != nullptr, "the session is not over");
-  SLUICE_RETURN_IF_ERROR(program::check_plan(workload_.graph(), machine_, plan));
-  const policies::Run before = run_;
+  SLUICE_ASSIGN(auto next, program::LoweredPlan::make(workload_.graph(), machine_, plan));
+  const policies::Run run_before = run_;
+  const std::shared_ptr<const program::LoweredPlan> step_before = step_;
   SLUICE_RETURN_IF_ERROR(end());
-  const Status started = start(plan);
-  const Status again = started.ok() ? Status() : start(before);
+  const Status started = start(plan, std::move(next));
+  const Status again = started.ok() ? Status() : start(run_before, step_before);
   if (again.ok()) {
     state_->parked().forget();  // all is in memory again
     return started;
@@ -246,16 +250,16 @@ Status Session::change_plan(const plan::Plan& plan) {
 }
 
 sim::Locality Session::locality(const program::StepTimes& last) const {
-  if (under_policy_ == nullptr) return sim::measure_locality(graph(), program_, last);
+  if (under_policy_ == nullptr) return sim::measure_locality(graph(), program(), last);
   std::vector<Seconds> op_ends;
   for (const program::Span& op : last.ops) op_ends.push_back(op.end);
-  return sim::summarise_locality(under_policy_->last_step().ops, op_ends, last.step_seconds);
+  return sim::summarise_locality(last_charges_.ops, op_ends, last.step_seconds);
 }
 
 std::optional<sim::TimeBreakdown> Session::breakdown(const program::StepTimes& step) const {
-  if (under_dtr_ != nullptr) return sim::break_down(under_dtr_->last_step(), step.step_seconds);
+  if (under_dtr_ != nullptr) return sim::break_down(last_dtr_step_, step.step_seconds);
   if (under_policy_ != nullptr) return std::nullopt;
-  return sim::break_down(program_, sim::ops_run_again(plan()), step);
+  return sim::break_down(program(), sim::ops_run_again(plan()), step);
 }
 
 Result<std::string> Session::hash_parameters() { return parameter_hash(*parameters_); }

@@ -18,6 +18,7 @@
 #include "sluice/exec/policy/policy_executor.hpp"
 #include "sluice/graph/rewrite/scale_loss.hpp"
 #include "sluice/policies/run.hpp"
+#include "sluice/program/lowered_plan.hpp"
 #include "sluice/sim/locality.hpp"
 #include "sluice/sim/time_breakdown.hpp"
 #include "sluice/train/checkpoint.hpp"
@@ -81,16 +82,19 @@ class Session : public Training {
   std::vector<std::pair<std::string, double>> policy_figures() const;
 
   const policies::Run& run() const { return run_; }
-  const plan::Plan& plan() const { return policies::plan_of(run_); }
-  const program::Program& program() const { return program_; }
+  // Of the run's plan; change_plan() makes another one.
+  const std::shared_ptr<const program::LoweredPlan>& lowered() const { return step_; }
+  const plan::Plan& plan() const { return step_->plan(); }
+  const program::Program& program() const { return step_->program(); }
   const graph::Graph& graph() const { return compiled().graph(); }  // whose ops the plan and the program run
   exec::Executor& executor() { return *executor_; }                 // validate() and change_plan() make another one
   std::vector<std::string> notes() const { return executor_->notes(); }
 
  private:
-  Session(Workload& workload, const memory::Machine& machine, const policies::Run& run, const SessionOptions& options)
-      : workload_(workload), machine_(machine), run_(run), options_(options) {}
-  Status start(policies::Run run);  // where nothing runs
+  Session(Workload& workload, const memory::Machine& machine, const SessionOptions& options)
+      : workload_(workload), machine_(machine), options_(options) {}
+  // Where nothing runs. `step` is of the run's plan.
+  Status start(policies::Run run, std::shared_ptr<const program::LoweredPlan> step);
   Status start_under(const plan::Plan& plan);
   Status start_under(const policies::PagesRun& run);
   Status start_under(const policies::DtrRun& run);
@@ -108,10 +112,11 @@ class Session : public Training {
 
   Workload& workload_;
   memory::Machine machine_;
-  policies::Run run_;
   SessionOptions options_;
-  program::Program program_;
+  policies::Run run_;
+  std::shared_ptr<const program::LoweredPlan> step_;
   std::shared_ptr<RunState> state_;
+  bool begun_ = false;                                // every persistent tensor has a value
   std::shared_ptr<kernels::CompiledGraph> compiled_;  // the workload's, or that of a plan with a schedule
   kernels::InputSource* input_ = nullptr;             // the options', or one of these
   std::unique_ptr<kernels::InputSource> data_;
@@ -122,6 +127,8 @@ class Session : public Training {
   std::unique_ptr<exec::Executor> executor_;
   const exec::PolicyExecutor* under_policy_ = nullptr;  // executor_, where a policy over pages decides
   const exec::DtrExecutor* under_dtr_ = nullptr;        // executor_, where dtr decides
+  exec::ExecutedCharges last_charges_;                  // of the last step, whose executor may be gone
+  policies::DtrStep last_dtr_step_;
   std::unique_ptr<ParameterAccess> parameters_;
 };
 

@@ -8,7 +8,6 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/profile/op_estimate.hpp"
 #include "sluice/sim/drift.hpp"
-#include "sluice/sim/plan_costs.hpp"
 #include "sluice/sim/times_in_steps.hpp"
 
 namespace sluice::train {
@@ -21,15 +20,14 @@ bool runs_as_given(const graph::Op& ran, const graph::Op& given) {
 }
 
 // By signature of the given graph's ops.
-std::map<std::string, profile::OpMeasurement> ops_in_steps(const graph::Graph& graph, const sim::PlanCosts& costs,
-                                                           const program::Program& program,
+std::map<std::string, profile::OpMeasurement> ops_in_steps(const graph::Graph& graph, const sim::PlannedStep& step,
                                                            std::span<const program::StepTimes> steps) {
-  const std::vector<std::vector<Seconds>> by_slot = sim::op_times_in_steps(program, costs.costs(), steps);
+  const std::vector<std::vector<Seconds>> by_slot = sim::op_times_in_steps(step.program(), step.costs(), steps);
   std::map<std::string, std::vector<Seconds>> samples;
   std::map<std::string, profile::OpWork> work;
-  for (graph::OpIndex slot = 0; slot < costs.graph().op_count(); ++slot) {
-    const graph::OpIndex op = costs.rescheduled() == nullptr ? slot : costs.rescheduled()->op_of[as_index(slot)];
-    if (by_slot[as_index(slot)].empty() || !runs_as_given(costs.graph().op(slot), graph.op(op))) continue;
+  for (graph::OpIndex slot = 0; slot < step.graph().op_count(); ++slot) {
+    const graph::OpIndex op = step.rescheduled() == nullptr ? slot : step.rescheduled()->op_of[as_index(slot)];
+    if (by_slot[as_index(slot)].empty() || !runs_as_given(step.graph().op(slot), graph.op(op))) continue;
     const std::string signature = graph::op_signature(graph, graph.op(op));
     std::vector<Seconds>& of_op = samples[signature];
     of_op.insert(of_op.end(), by_slot[as_index(slot)].begin(), by_slot[as_index(slot)].end());
@@ -56,14 +54,13 @@ void remember(const std::map<std::string, profile::OpMeasurement>& measured, pro
 
 }  // namespace
 
-Figures figures_from_steps(const Workload& workload, const Session& session, const Figures& before,
+Figures figures_from_steps(const Workload& workload, const sim::PlannedStep& step, const Figures& before,
                            const program::StepTimes& predicted, std::span<const program::StepTimes> steps,
                            profile::ProfileCache& cache) {
-  const sim::PlanCosts costs(workload.graph(), before.profile, before.machine, session.plan());
-  const auto measured = ops_in_steps(workload.graph(), costs, session.program(), steps);
+  const auto measured = ops_in_steps(workload.graph(), step, steps);
   profile::ProfileCache now = cache;  // with this run's own times of all ops that ran: they are of this moment
   for (const auto& [signature, op] : measured) now.put_op(signature, op);
-  Figures figures{sim::drifted(before.machine, sim::measure_drift(session.program(), predicted, steps)),
+  Figures figures{sim::drifted(before.machine, sim::measure_drift(step.program(), predicted, steps)),
                   profile::known_profile(workload.graph(), before.machine, now)};
   figures.profile.encodings = before.profile.encodings;
   figures.profile.choices = before.profile.choices;

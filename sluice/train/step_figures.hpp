@@ -7,7 +7,8 @@
 #include "sluice/profile/profile.hpp"
 #include "sluice/profile/profile_cache.hpp"
 #include "sluice/program/step_times.hpp"
-#include "sluice/train/session.hpp"
+#include "sluice/sim/planned_step.hpp"
+#include "sluice/train/workload.hpp"
 
 namespace sluice::train {
 
@@ -20,8 +21,8 @@ struct Figures {
 // Op times as steps of the session showed them (sim/times_in_steps.hpp): medians over the steps and over ops of one
 // signature. What did not run, or in slow memory, is estimated from what did and from the cache. Links as their transfers
 // showed them (sim/drift.hpp). What the cache did not know of ops is put there and saved, as measured in steps.
-// `predicted`: of the steps, by the figures before.
-Figures figures_from_steps(const Workload& workload, const Session& session, const Figures& before,
+// `step`: the session's, by the figures before, and `predicted` so.
+Figures figures_from_steps(const Workload& workload, const sim::PlannedStep& step, const Figures& before,
                            const program::StepTimes& predicted, std::span<const program::StepTimes> steps,
                            profile::ProfileCache& cache);
 

@@ -113,6 +113,28 @@ TEST_F(ValidationTest, SameFiguresInEveryBudget) {
   EXPECT_EQ(losses[0], losses[1]);
 }
 
+TEST_F(ValidationTest, WhatAPolicyDidInTheLastStepIsKnownAfterwards) {
+  train::Workload workload = small_workload("resnet20", 16, 1);
+  const memory::Machine machine = test_machine(1, {"optane"});
+  for (const std::string policy : {"um", "dtr"}) {
+    SCOPED_TRACE(policy);
+    const policies::Run run = test_run(workload, machine, policy, "90%").value();
+    auto session = train::Session::create(workload, machine, run, options()).value();
+    const program::StepTimes last = session->run_step(0, 0.02F).value().trace;
+    const sim::LocalityCount found = session->locality(last).step;
+    const auto parts = session->breakdown(last);
+    ASSERT_TRUE(session->validate(2).ok());
+    EXPECT_EQ(session->locality(last).step.found, found.found);
+    EXPECT_EQ(session->locality(last).step.requested, found.requested);
+    if (policy == "dtr") {
+      EXPECT_GT(parts->recomputation, 0);
+      EXPECT_EQ(session->breakdown(last)->recomputation, parts->recomputation);
+    } else {
+      EXPECT_LT(found.found, found.requested);
+    }
+  }
+}
+
 TEST_F(ValidationTest, TextHasAPerplexityThatFalls) {
   std::ofstream(folder_.file("text")) << [] {
     std::string text;

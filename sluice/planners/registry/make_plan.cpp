@@ -9,7 +9,7 @@
 #include "sluice/planners/registry/registry.hpp"
 #include "sluice/planners/registry/smallest_budget.hpp"
 #include "sluice/planners/rescheduled_request.hpp"
-#include "sluice/sim/plan_costs.hpp"
+#include "sluice/sim/planned_step.hpp"
 
 namespace sluice::planners {
 namespace {
@@ -82,10 +82,10 @@ Result<std::unique_ptr<PlanSearch>> make_search(std::string_view planner, const 
 
 plan::Plan finish_plan(std::string_view planner, const PlanRequest& request, plan::Plan plan) {
   plan.planner = planner;
-  plan.predicted_step_seconds = simulated_seconds(request, plan);
-  const sim::PlanCosts costs(request.graph, request.profile, request.machine, plan);
+  const auto step = sim::PlannedStep::make(request.graph, request.profile, request.machine, plan).value();
+  plan.predicted_step_seconds = step.simulated().step_seconds;
   plan.order_bound_seconds =
-      step_lower_bound(costs.graph(), costs.costs(), request.machine, request.budgets, plan::staging_bytes(plan) > 0);
+      step_lower_bound(step.graph(), step.costs(), request.machine, request.budgets, plan::staging_bytes(plan) > 0);
   return plan;
 }
 

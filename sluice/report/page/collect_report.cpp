@@ -9,7 +9,6 @@
 #include "sluice/memory/machine_json.hpp"
 #include "sluice/planners/bound/any_order_bound.hpp"
 #include "sluice/planners/bound/certified_bound.hpp"
-#include "sluice/program/program.hpp"
 #include "sluice/report/comparison_json.hpp"
 #include "sluice/report/describe_graph.hpp"
 #include "sluice/report/json_document.hpp"
@@ -72,9 +71,8 @@ class ReportCollector {
     if (stop_()) return Error{ErrorCode::kInterrupted, "interrupted before there was a plan to report on"};
     planners::certify(graph(), profile_, machine_, plan_, planners::kBoundSeconds);
     planners::certify_any_order(graph(), profile_, machine_, plan_, planners::kBoundSeconds);
-    SLUICE_ASSIGN(const program::Program program, program::lower_plan(graph(), machine_, plan_));
-    SLUICE_ASSIGN(const experiment::StepPrediction prediction,
-                  experiment::predict_step(graph(), machine_, profile_, plan_, program));
+    SLUICE_ASSIGN(const sim::PlannedStep step, sim::PlannedStep::make(graph(), profile_, machine_, plan_));
+    SLUICE_ASSIGN(const experiment::StepPrediction prediction, experiment::predict_step(step, plan_, machine_));
     baseline_ = train::predicted_baseline_seconds(workload_, machine_, profile_);
     document_["plan"] = plan_summary_json(graph(), machine_, plan_, baseline_);
     const auto worth = planners::worth_by_prices(graph(), profile_, machine_, plan_);
@@ -82,9 +80,9 @@ class ReportCollector {
     document_["step"] = prediction_json(prediction);
     document_["step"]["fast_only_ms"] = baseline_ * 1e3;
     const std::vector<double> slots = slot_times_ms(prediction.timeline);
-    document_["memory"] = memory_over_step_json(graph(), machine_, plan_, slots);
-    document_["timeline"] = timeline_json(graph(), machine_, plan_, program, prediction.timeline);
-    document_["tensors"] = tensor_lives_json(graph(), machine_, plan_, slots);
+    document_["memory"] = memory_over_step_json(step.step(), machine_, plan_, slots);
+    document_["timeline"] = timeline_json(step.step(), machine_, plan_, step.program(), prediction.timeline);
+    document_["tensors"] = tensor_lives_json(step.step(), machine_, plan_, slots);
     document_["largest"] = largest_tensors_json(document_["tensors"], kLargestShown);
     return {};
   }
@@ -151,9 +149,8 @@ class ReportCollector {
       }
     }
     const plan::Plan& plan = policies::plan_of(run);
-    SLUICE_ASSIGN(const program::Program program, program::lower_plan(graph(), machine_, plan));
-    SLUICE_ASSIGN(const experiment::StepPrediction prediction,
-                  experiment::predict_step(graph(), machine_, profile_, run, program));
+    SLUICE_ASSIGN(const sim::PlannedStep step, sim::PlannedStep::make(graph(), profile_, machine_, plan));
+    SLUICE_ASSIGN(const experiment::StepPrediction prediction, experiment::predict_step(step, run, machine_));
     const experiment::MovedBytes moved = prediction.moved(machine_);
     return json{{"planner", planner},
                 {"predicted_ms", prediction.step_seconds() * 1e3},

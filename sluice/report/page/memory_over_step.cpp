@@ -40,9 +40,8 @@ void add_lines(const std::vector<BytesByRole>& held, std::span<const double> slo
 
 }  // namespace
 
-json memory_over_step_json(const graph::Graph& graph, const memory::Machine& machine, const plan::Plan& plan,
+json memory_over_step_json(const plan::PlanGraph& step, const memory::Machine& machine, const plan::Plan& plan,
                            std::span<const double> slots) {
-  const plan::PlanGraph step(graph, plan);
   json tiers = json::array();
   for (memory::TierId tier = 0; tier < as_id<memory::TierId>(plan.arena_bytes.size()); ++tier) {
     const std::vector<BytesByRole> held = held_by_role(tier, step.graph(), plan);

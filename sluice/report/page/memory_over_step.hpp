@@ -12,14 +12,14 @@
 #include <span>
 
 #include "sluice/memory/machine.hpp"
-#include "sluice/plan/plan.hpp"
+#include "sluice/plan/plan_graph.hpp"
 
 namespace sluice::report {
 
 // [{"tier", "emulated", "budget_bytes", "arena_bytes", "peak": {"bytes", "moment", "ms", "op"}, "roles": [...], "ms": [...],
 //   "bytes": [[...] of each role]}], of tiers that hold anything. bytes[r][i] holds from ms[i] until ms[i + 1].
 // `slots`: slot_times_ms() of the plan's step.
-nlohmann::json memory_over_step_json(const graph::Graph& graph, const memory::Machine& machine, const plan::Plan& plan,
-                                     std::span<const double> slots);
+nlohmann::json memory_over_step_json(const plan::PlanGraph& step, const memory::Machine& machine,
+                                     const plan::Plan& plan, std::span<const double> slots);
 
 }  // namespace sluice::report

@@ -43,7 +43,7 @@ TEST(SlotTimes, NeverFallAndEndWithTheStep) {
 
 TEST(MemoryOverStep, IsWhatResidenciesReserve) {
   const ViewedStep step;
-  const json tiers = memory_over_step_json(step.graph, step.machine, step.plan, step.slots);
+  const json tiers = memory_over_step_json(plan::PlanGraph(step.graph, step.plan), step.machine, step.plan, step.slots);
   ASSERT_EQ(tiers.size(), 2U);
   EXPECT_EQ(tiers[0]["tier"], "dram");
   EXPECT_EQ(tiers[0]["budget_bytes"], 20480);
@@ -61,7 +61,8 @@ TEST(MemoryOverStep, IsWhatResidenciesReserve) {
 TEST(TimelineBars, AreTheSpansOfOpsStallsAndTransfers) {
   ViewedStep step;
   step.plan.migrations[0].cause = plan::Cause::kRoomForOthers;
-  const json timeline = timeline_json(step.graph, step.machine, step.plan, step.program, step.times);
+  const json timeline =
+      timeline_json(plan::PlanGraph(step.graph, step.plan), step.machine, step.plan, step.program, step.times);
   const json& bars = timeline["bars"];
   EXPECT_DOUBLE_EQ(timeline["step_ms"].get<double>(), step.times.step_seconds * 1e3);
   EXPECT_EQ(timeline["lanes"].size(), 3U);
@@ -86,7 +87,7 @@ TEST(TimelineBars, AreTheSpansOfOpsStallsAndTransfers) {
 
 TEST(TensorLives, TellsWhereAndWhy) {
   const ViewedStep step;
-  const json lives = tensor_lives_json(step.graph, step.machine, step.plan, step.slots);
+  const json lives = tensor_lives_json(plan::PlanGraph(step.graph, step.plan), step.machine, step.plan, step.slots);
   const json& x = lives[step.kX];
   EXPECT_EQ(x["story"], "evicted after op 0 (make), back before op 3 (use)");
   EXPECT_EQ(
@@ -111,7 +112,7 @@ TEST(TensorLives, CountCopiesWithTheTensorTheyAreMadeAgainOf) {
     for (graph::OpIndex slot = 0; slot < step.graph.op_count(); ++slot)
       times.ops.push_back({slot * 1e-3, (slot + 1) * 1e-3});
     times.step_seconds = static_cast<double>(step.graph.op_count()) * 1e-3;
-    const json lives = tensor_lives_json(graph, machine, plan, slot_times_ms(times));
+    const json lives = tensor_lives_json(plan::PlanGraph(graph, plan), machine, plan, slot_times_ms(times));
     ASSERT_EQ(lives.size(), graph.tensors().size());
     std::size_t places = 0;
     for (const json& life : lives) {

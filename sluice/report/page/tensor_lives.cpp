@@ -28,14 +28,14 @@ struct Life {
 
 class Lives {
  public:
-  Lives(const graph::Graph& graph, const memory::Machine& machine, const plan::Plan& plan,
+  Lives(const plan::PlanGraph& step, const memory::Machine& machine, const plan::Plan& plan,
         std::span<const double> slots)
-      : given_(graph),
+      : given_(step.given()),
         machine_(machine),
         plan_(plan),
-        step_(graph, plan),
+        step_(step),
         slots_(slots),
-        lives_(graph.tensors().size()) {
+        lives_(given_.tensors().size()) {
     for (const plan::Residency& each : plan.residencies) add_place(each);
     for (const plan::Migration& each : plan.migrations) add_migration(each);
     add_repetitions();
@@ -105,16 +105,16 @@ class Lives {
   const graph::Graph& given_;
   const memory::Machine& machine_;
   const plan::Plan& plan_;
-  plan::PlanGraph step_;
+  const plan::PlanGraph& step_;
   std::span<const double> slots_;
   std::vector<Life> lives_;
 };
 
 }  // namespace
 
-json tensor_lives_json(const graph::Graph& graph, const memory::Machine& machine, const plan::Plan& plan,
+json tensor_lives_json(const plan::PlanGraph& step, const memory::Machine& machine, const plan::Plan& plan,
                        std::span<const double> slots) {
-  return Lives(graph, machine, plan, slots).document();
+  return Lives(step, machine, plan, slots).document();
 }
 
 json largest_tensors_json(const json& lives, std::size_t most) {

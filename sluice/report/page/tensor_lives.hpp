@@ -10,13 +10,13 @@
 #include <span>
 
 #include "sluice/memory/machine.hpp"
-#include "sluice/plan/plan.hpp"
+#include "sluice/plan/plan_graph.hpp"
 
 namespace sluice::report {
 
 // By TensorId of the given graph: [{"name", "role", "bytes", "shape", "places": [[tier, from ms, to ms]], "story"}].
 // `slots`: slot_times_ms() of the plan's step; ops are counted as the plan counts them.
-nlohmann::json tensor_lives_json(const graph::Graph& graph, const memory::Machine& machine, const plan::Plan& plan,
+nlohmann::json tensor_lives_json(const plan::PlanGraph& step, const memory::Machine& machine, const plan::Plan& plan,
                                  std::span<const double> slots);
 
 // Indexes into what tensor_lives_json() makes, of the `most` tensors with most bytes, largest first; of those that are

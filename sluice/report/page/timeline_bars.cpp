@@ -41,9 +41,9 @@ BarKind kind_of(graph::Phase phase, bool again) {
 
 class TimelineBars {
  public:
-  TimelineBars(const graph::Graph& graph, const memory::Machine& machine, const plan::Plan& plan,
+  TimelineBars(const plan::PlanGraph& step, const memory::Machine& machine, const plan::Plan& plan,
                const program::Program& program, const program::StepTimes& times)
-      : step_(graph, plan), machine_(machine), plan_(plan), program_(program), times_(times) {
+      : step_(step), machine_(machine), plan_(plan), program_(program), times_(times) {
     if (machine.processors.empty()) lanes_.push_back({"compute", false, {}});
     for (const memory::Processor& each : machine.processors)
       lanes_.push_back({"compute on " + each.name, each.emulated, {}});
@@ -148,7 +148,7 @@ class TimelineBars {
     return "";
   }
 
-  plan::PlanGraph step_;
+  const plan::PlanGraph& step_;
   const memory::Machine& machine_;
   const plan::Plan& plan_;
   const program::Program& program_;
@@ -159,9 +159,9 @@ class TimelineBars {
 
 }  // namespace
 
-json timeline_json(const graph::Graph& graph, const memory::Machine& machine, const plan::Plan& plan,
+json timeline_json(const plan::PlanGraph& step, const memory::Machine& machine, const plan::Plan& plan,
                    const program::Program& program, const program::StepTimes& times) {
-  return TimelineBars(graph, machine, plan, program, times).document();
+  return TimelineBars(step, machine, plan, program, times).document();
 }
 
 }  // namespace sluice::report

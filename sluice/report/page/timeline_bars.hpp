@@ -14,7 +14,7 @@ namespace sluice::report {
 //  "bars": {"lane", "kind", "begin_ms", "end_ms", "name", "tensors", "bytes", "cause"}}, the latter arrays of one length,
 // by lane, and by begin within a lane. Lanes: processors, then links that carry anything. "tensors" are of the given
 // graph: what is made again stands for the tensor that it is made again of. `plan` is of a planner, not of a policy.
-nlohmann::json timeline_json(const graph::Graph& graph, const memory::Machine& machine, const plan::Plan& plan,
+nlohmann::json timeline_json(const plan::PlanGraph& step, const memory::Machine& machine, const plan::Plan& plan,
                              const program::Program& program, const program::StepTimes& times);
 
 }  // namespace sluice::report
