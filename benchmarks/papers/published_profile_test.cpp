@@ -17,7 +17,11 @@ class PublishedProfileTest : public ::testing::Test {
   }
   void op(graph::OpKind kind, std::vector<graph::TensorId> inputs, std::vector<graph::TensorId> outputs,
           graph::Activation activation = graph::Activation::kNone) {
-    graph::Op made{.name = "op", .kind = kind, .inputs = std::move(inputs), .outputs = std::move(outputs)};
+    graph::Op made{.name = "op",
+                   .kind = kind,
+                   .attributes = graph::default_attributes(kind),
+                   .inputs = std::move(inputs),
+                   .outputs = std::move(outputs)};
     graph::fuse_activation(made.attributes, activation);
     graph.add_op(std::move(made));
   }

@@ -69,10 +69,11 @@ TEST(ShapeRules, TransposeIsAPermutation) {
 }
 
 TEST(ShapeRules, ConcatAddsUpOneAxis) {
-  EXPECT_EQ(shape_of(OpKind::kConcat, part(1, 0, 0), {{2, 3, 4}, {2, 1, 4}, {2, 5, 4}}), (Shape{2, 9, 4}));
-  EXPECT_TRUE(refused(OpKind::kConcat, part(1, 0, 0), {{2, 3, 4}, {2, 1, 5}}));
-  EXPECT_TRUE(refused(OpKind::kConcat, part(1, 0, 0), {{2, 3, 4}, {2, 3}}));
-  EXPECT_TRUE(refused(OpKind::kConcat, part(3, 0, 0), {{2, 3, 4}}));
+  EXPECT_EQ(shape_of(OpKind::kConcat, ConcatAttributes{.axis = 1}, {{2, 3, 4}, {2, 1, 4}, {2, 5, 4}}),
+            (Shape{2, 9, 4}));
+  EXPECT_TRUE(refused(OpKind::kConcat, ConcatAttributes{.axis = 1}, {{2, 3, 4}, {2, 1, 5}}));
+  EXPECT_TRUE(refused(OpKind::kConcat, ConcatAttributes{.axis = 1}, {{2, 3, 4}, {2, 3}}));
+  EXPECT_TRUE(refused(OpKind::kConcat, ConcatAttributes{.axis = 3}, {{2, 3, 4}}));
 }
 
 TEST(ShapeRules, SliceAndPadAreOpposites) {

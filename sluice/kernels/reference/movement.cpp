@@ -91,14 +91,14 @@ void pad(const ReferenceCall& call) {
 void slice_batch(const ReferenceCall& call) {
   const auto y = call.output_bytes(0);
   const std::size_t sample = y.size() / as_index(call.output_shape(0)[0]);
-  const auto part = call.input_bytes(0).subspan(as_index(call.as<graph::PartAttributes>().begin) * sample);
+  const auto part = call.input_bytes(0).subspan(as_index(call.slice().begin) * sample);
   std::copy_n(part.begin(), y.size(), y.begin());
 }
 
 void place_batch(const ReferenceCall& call) {
   const auto y = call.input_bytes(0);
   const std::size_t sample = y.size() / as_index(call.input_shape(0)[0]);
-  const auto part = call.output_bytes(0).subspan(as_index(call.as<graph::PartAttributes>().begin) * sample);
+  const auto part = call.output_bytes(0).subspan(as_index(call.slice().begin) * sample);
   std::copy(y.begin(), y.end(), part.begin());
 }
 

@@ -156,7 +156,7 @@ TEST_P(VariantTrainingTest, UnderDtr) {
   settings.planner = "fast-only";
   const VariantRun expected = run(settings, std::ssize(keys), GetParam());
   settings.planner = "dtr";
-  settings.fast.size = size_of_text("80%");
+  settings.fast.size = size_of_text("2MiB");
   const VariantRun actual = run(settings, std::ssize(keys), GetParam());
   EXPECT_EQ(testing::bits_of(actual.losses), testing::bits_of(expected.losses));
   EXPECT_EQ(actual.hash, expected.hash);
