@@ -6,7 +6,7 @@
 // longer, at the mean rates of all ops that were measured. Where none was, at rates that present cores and memories
 // reach (kAssumedFlops; the bandwidth of the fast tier, or kAssumedBandwidth).
 //
-// Enough to begin a run with (exec/measure/profiler.hpp measures). Pure; linear in what the cache knows, for each op.
+// Enough to begin a run with (measure/profiler.hpp measures). Pure; linear in what the cache knows, for each op.
 #pragma once
 
 #include <map>

@@ -4,7 +4,7 @@
 // is measured with no byte of any operand in a cache. The sum of warm times is the time of a step. The difference says
 // how much of an op's time is waiting for memory, whichever memory that is.
 //
-// Warm times come from ops that ran alone (exec/measure/profiler.hpp) or from steps of a training
+// Warm times come from ops that ran alone (measure/profiler.hpp) or from steps of a training
 // (sim/times_in_steps.hpp); cold ones from ops that ran alone, where somebody asked for them.
 #pragma once
 

@@ -29,7 +29,7 @@ struct BudgetedRequest {
   std::optional<Bytes> raised_from;  // the fast budget asked for, where that was too small
 };
 
-// Where memory is left over, nothing is made again that fits (planners/keep_what_fits.hpp). Without a size, and
+// Where memory is left over, nothing is made again that fits (planners/schedule/keep_what_fits.hpp). Without a size, and
 // for the baseline, the budget is what the step takes then.
 //
 // `accesses`: counted main-memory accesses of the workload's step, or nullptr. kInfeasible as resolve_budgets(). Where

@@ -1,5 +1,5 @@
 // The verifier from the other side, on plans with blocks: what it still accepts after a plan was disturbed runs right
-// in any order. (Plans without blocks: plan/random_plans_test.cpp.)
+// in any order. (Plans without blocks: plan/verify/random_plans_test.cpp.)
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Dropout: x times 0 or the scale, by draws that depend on the element's row-major index (exec/dropout.hpp). Tensors
+// Dropout: x times 0 or the scale, by draws that depend on the element's row-major index (kernels/dropout.hpp). Tensors
 // are read row-major, so that an index needs no arithmetic.
 #include "sluice/kernels/dropout.hpp"
 
