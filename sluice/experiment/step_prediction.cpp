@@ -17,7 +17,7 @@ struct Prediction {
 
   Result<StepPrediction> operator()(const policies::PagesRun& run) const {
     SLUICE_ASSIGN(sim::PolicyTimeline policy, sim::predict_policy(run.policy, step.graph(), step.costs(), machine));
-    return StepPrediction{sim::last_step(policy, machine), sim::last_locality(policy), std::nullopt, std::move(policy),
+    return StepPrediction{sim::last_step(policy), sim::last_locality(policy), std::nullopt, std::move(policy),
                           std::nullopt};
   }
 

@@ -31,6 +31,7 @@ constexpr TierTraits kNumaTraits{
     .figures = FiguresFrom::kTheTier,
     .map = [](const Tier& tier, Bytes bytes) { return map_arena_on_node(bytes, tier.name, tier.node); },
     .settle = [](const Tier& tier, const Arena& arena) { return bind_to_node(arena, tier.name, tier.node); },
+    .place = [](const Tier& tier, std::span<std::byte> pages) { return move_to_node(pages, tier.name, tier.node); },
     .is_named = is_numa_request,
     .add = add_numa};
 

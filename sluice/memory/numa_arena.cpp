@@ -9,6 +9,7 @@
 #include <cstring>
 #include <memory>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/memory/machine.hpp"
 #include "sluice/memory/page_mover.hpp"
 
@@ -63,16 +64,19 @@ Status check_size(Bytes bytes, const std::string& tier, int node) {
   return node_is_full(tier, node, bytes, std::min<Bytes>(free, memory));
 }
 
+}  // namespace
+
 // Touches the pages a portion after the other and brings to the node what the kernel put elsewhere.
-Status populate(const Arena& arena, const std::string& tier, int node) {
-  for (Bytes begin = 0; begin < arena.bytes(); begin += kPortion) {
-    std::byte* const portion = arena.data() + begin;
-    const Bytes bytes = std::min(kPortion, arena.bytes() - begin);
+Status move_to_node(std::span<std::byte> pages, const std::string& tier, int node) {
+  const auto all = static_cast<Bytes>(pages.size());
+  for (Bytes begin = 0; begin < all; begin += kPortion) {
+    std::byte* const portion = pages.data() + begin;
+    const Bytes bytes = std::min(kPortion, all - begin);
     touch(portion, bytes);
     SLUICE_ASSIGN(const PageMoves moves, move_pages_to_node(pages_of(portion, bytes), node));
     if (moves.left_behind == 0) continue;
     const Bytes there = bytes - moves.left_behind * kBlockAlignment;
-    if (moves.node_full) return node_is_full(tier, node, arena.bytes(), begin + there);
+    if (moves.node_full) return node_is_full(tier, node, all, begin + there);
     return Error{ErrorCode::kIo,
                  fmt::format("the kernel leaves {} pages of tier '{}' outside memory node {} although there is room",
                              moves.left_behind, tier, node)};
@@ -80,13 +84,11 @@ Status populate(const Arena& arena, const std::string& tier, int node) {
   return {};
 }
 
-}  // namespace
-
 Status bind_to_node(const Arena& arena, const std::string& tier, int node) {
   if (arena.bytes() == 0) return {};
   SLUICE_RETURN_IF_ERROR(set_policy(arena, MPOL_PREFERRED, tier, node));
   SLUICE_RETURN_IF_ERROR(check_size(arena.bytes(), tier, node));
-  SLUICE_RETURN_IF_ERROR(populate(arena, tier, node));
+  SLUICE_RETURN_IF_ERROR(move_to_node({arena.data(), as_index(arena.bytes())}, tier, node));
   return set_policy(arena, MPOL_BIND, tier, node);
 }
 

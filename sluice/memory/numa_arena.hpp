@@ -11,6 +11,8 @@
 // mbind or move_pages, kBadInput for a node that does not exist.
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <string>
 
 #include "sluice/memory/arena.hpp"
@@ -22,5 +24,8 @@ Result<Arena> map_arena_on_node(Bytes bytes, const std::string& tier, int node);
 
 // The same for an arena that is mapped already, touched or not; contents stay.
 Status bind_to_node(const Arena& arena, const std::string& tier, int node);
+
+// Brings pages to the node without binding them, so that they can be moved on. Other threads may use them meanwhile.
+Status move_to_node(std::span<std::byte> pages, const std::string& tier, int node);
 
 }  // namespace sluice::memory

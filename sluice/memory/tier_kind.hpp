@@ -2,6 +2,7 @@
 // file of its own (kind_*.cpp) and its line in tier_kinds.cpp.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -43,6 +44,9 @@ struct TierTraits {
   Result<Arena> (*map)(const Tier& tier, Bytes bytes) = nullptr;
   // Brings memory that is mapped to where the tier's lies, contents and all. nullptr: it may lie anywhere.
   Status (*settle)(const Tier& tier, const Arena& arena) = nullptr;
+  // The same for whole pages of ordinary memory that programs use meanwhile, and that may leave again. nullptr: pages cannot
+  // be moved there one by one.
+  Status (*place)(const Tier& tier, std::span<std::byte> pages) = nullptr;
 
   // Slow tiers as users ask for them: names that mean something on every machine; whether a name means one of the kind;
   // and adds it, with its links, to a machine. nullptr: there are none.

@@ -9,7 +9,7 @@ ActiveLists::ActiveLists(const PolicyMemory& memory, const PolicyTuning& tuning,
     : memory_(memory),
       tuning_(tuning),
       exchange_(exchange),
-      free_frames_(memory.fast_bytes / tuning.page_bytes),
+      free_frames_(memory.fast_bytes() / tuning.page_bytes),
       pages_(as_index(pages_in(memory.address_bytes, tuning.page_bytes))),
       lists_(pages_in(memory.address_bytes, tuning.page_bytes), kLists),
       next_pass_(tuning.scan_period) {}
@@ -20,26 +20,27 @@ void ActiveLists::put(PageIndex page, List list) {
   page_at(page).list = list;
 }
 
-void ActiveLists::touch(PageIndex page) {
+void ActiveLists::touch(PageIndex page, memory::MoveList& moves) {
   page_at(page).accessed = true;
   if (list_of(page) != kNowhere) return;
-  put(page, free_frames_ > 0 ? kFastInactive : kSlowInactive);
-  if (free_frames_ > 0) --free_frames_;
+  const bool fast = free_frames_ > 0;
+  put(page, fast ? kFastInactive : kSlowInactive);
+  if (fast) --free_frames_;
+  moves.add({.bytes = bytes_of(page, tuning_.page_bytes), .to = fast ? memory::kFastTier : kSlowTier});
 }
 
-AccessCharge ActiveLists::access(std::span<const Access> accesses, Seconds /*now*/) {
+AccessCharge ActiveLists::access(std::span<const Access> accesses, Seconds /*now*/, memory::MoveList& moves) {
   AccessCharge charge;
   for (const Access& access : accesses) {
     charge_in_place(charge, access, tuning_.page_bytes, [&](PageIndex page) {
-      touch(page);
-      return is_fast(list_of(page));
+      touch(page, moves);
+      return is_fast(list_of(page)) ? memory::kFastTier : kSlowTier;
     });
   }
   return charge;
 }
 
-BackgroundWork ActiveLists::advance(Seconds from, Seconds to) {
-  BackgroundWork work;
+void ActiveLists::advance(Seconds from, Seconds to, memory::MoveList& moves) {
   Seconds now = from;
   do {
     if (now >= next_pass_) {
@@ -47,14 +48,13 @@ BackgroundWork ActiveLists::advance(Seconds from, Seconds to) {
       next_pass_ = now + tuning_.scan_period;
     }
     const Seconds end = std::min(to, next_pass_);
-    const std::size_t moves = std::min(moves_.size(), as_index(tuning_.concurrent_migrations));
-    if (moves == 0) {
+    const std::size_t batch = std::min(wanted_.size(), as_index(tuning_.concurrent_migrations));
+    if (batch == 0) {
       now = end;
-    } else if (progress_.work(batch_seconds(moves), now, end)) {
-      finish_batch(moves, work);
+    } else if (progress_.work(batch_seconds(batch), now, end)) {
+      finish_batch(batch, moves);
     }
   } while (now < to);
-  return work;
 }
 
 // One pass of the scan: pages age on both tiers, then the active ones of slow memory change places with the inactive
@@ -63,7 +63,7 @@ void ActiveLists::pass() {
   ++passes_;
   age(kFastActive, kFastInactive);
   age(kSlowActive, kSlowInactive);
-  choose_moves();
+  choose_exchanges();
 }
 
 // Second chance: not accessed since the last pass goes to the inactive list, accessed comes back.
@@ -82,17 +82,17 @@ void ActiveLists::age(List active, List inactive) {
   }
 }
 
-void ActiveLists::choose_moves() {
-  moves_.clear();
+void ActiveLists::choose_exchanges() {
+  wanted_.clear();
   progress_ = {};
   PageIndex free = free_frames_;
   PageIndex victim = lists_.first(kFastInactive);
   for (PageIndex page = lists_.first(kSlowActive); page != kNoPage; page = lists_.behind(page)) {
     if (free > 0) {
       --free;
-      moves_.push_back({.promoted = page});
+      wanted_.push_back({.promoted = page});
     } else if (victim != kNoPage) {
-      moves_.push_back({.promoted = page, .demoted = victim});
+      wanted_.push_back({.promoted = page, .demoted = victim});
       victim = lists_.behind(victim);
     } else {
       return;
@@ -100,28 +100,28 @@ void ActiveLists::choose_moves() {
   }
 }
 
-Seconds ActiveLists::batch_seconds(std::size_t moves) const {
+Seconds ActiveLists::batch_seconds(std::size_t exchanges) const {
   Bytes out = 0;
-  for (std::size_t i = 0; i < moves; ++i) out += moves_[i].demoted == kNoPage ? 0 : tuning_.page_bytes;
-  const Bytes in = static_cast<Bytes>(moves) * tuning_.page_bytes;
+  for (std::size_t i = 0; i < exchanges; ++i) out += wanted_[i].demoted == kNoPage ? 0 : tuning_.page_bytes;
+  const Bytes in = static_cast<Bytes>(exchanges) * tuning_.page_bytes;
   return background_seconds(memory_, tuning_, in, out, exchange_) + tuning_.migration_seconds;
 }
 
-void ActiveLists::finish_batch(std::size_t moves, BackgroundWork& work) {
-  for (std::size_t i = 0; i < moves; ++i) {
-    const Move move = moves_.front();
-    moves_.pop_front();
-    if (move.demoted != kNoPage) {
-      put(move.demoted, kSlowInactive);
-      work.out += tuning_.page_bytes;
+void ActiveLists::finish_batch(std::size_t exchanges, memory::MoveList& moves) {
+  for (std::size_t i = 0; i < exchanges; ++i) {
+    const Exchange exchange = wanted_.front();
+    wanted_.pop_front();
+    if (exchange.demoted != kNoPage) {
+      put(exchange.demoted, kSlowInactive);
+      moves.add({bytes_of(exchange.demoted, tuning_.page_bytes), memory::kFastTier, kSlowTier});
       ++demotions_;
     } else if (free_frames_ > 0) {
       --free_frames_;
     } else {
       continue;  // a page touched first has taken the frame meanwhile
     }
-    put(move.promoted, kFastActive);
-    work.in += tuning_.page_bytes;
+    put(exchange.promoted, kFastActive);
+    moves.add({bytes_of(exchange.promoted, tuning_.page_bytes), kSlowTier, memory::kFastTier});
     ++promotions_;
   }
 }

@@ -34,8 +34,8 @@ class ActiveLists final : public Policy {
  public:
   ActiveLists(const PolicyMemory& memory, const PolicyTuning& tuning, bool exchange);
 
-  AccessCharge access(std::span<const Access> accesses, Seconds now) override;
-  BackgroundWork advance(Seconds from, Seconds to) override;
+  AccessCharge access(std::span<const Access> accesses, Seconds now, memory::MoveList& moves) override;
+  void advance(Seconds from, Seconds to, memory::MoveList& moves) override;
   std::vector<std::pair<std::string, double>> figures() const override;
 
   enum List : std::uint8_t { kNowhere, kFastActive, kFastInactive, kSlowActive, kSlowInactive, kLists };
@@ -46,7 +46,7 @@ class ActiveLists final : public Policy {
     List list = kNowhere;
     bool accessed = false;
   };
-  struct Move {
+  struct Exchange {
     PageIndex promoted = kNoPage;
     PageIndex demoted = kNoPage;  // kNoPage: into a free frame
   };
@@ -54,12 +54,12 @@ class ActiveLists final : public Policy {
   static bool is_fast(List list) { return list == kFastActive || list == kFastInactive; }
   Page& page_at(PageIndex page) { return pages_[as_index(page)]; }
   void put(PageIndex page, List list);
-  void touch(PageIndex page);
+  void touch(PageIndex page, memory::MoveList& moves);
   void pass();
   void age(List active, List inactive);
-  void choose_moves();
-  Seconds batch_seconds(std::size_t moves) const;
-  void finish_batch(std::size_t moves, BackgroundWork& work);
+  void choose_exchanges();
+  Seconds batch_seconds(std::size_t exchanges) const;
+  void finish_batch(std::size_t exchanges, memory::MoveList& moves);
 
   PolicyMemory memory_;
   PolicyTuning tuning_;
@@ -67,8 +67,8 @@ class ActiveLists final : public Policy {
   PageIndex free_frames_;
   std::vector<Page> pages_;
   PageLists lists_;
-  std::deque<Move> moves_;  // to do, in order
-  CopyProgress progress_;   // of the first batch
+  std::deque<Exchange> wanted_;  // to do, in order
+  CopyProgress progress_;        // of the first batch
   Seconds next_pass_;
   std::int64_t passes_ = 0;
   std::int64_t promotions_ = 0;

@@ -7,10 +7,11 @@
 namespace sluice::policies {
 
 MemoryMode::MemoryMode(const PolicyMemory& memory, const PolicyTuning& tuning)
-    : line_bytes_(tuning.page_bytes), sets_(memory.fast_bytes / tuning.page_bytes), runs_{{0, {}}} {}
+    : line_bytes_(tuning.page_bytes), sets_(memory.fast_bytes() / tuning.page_bytes), runs_{{0, {}}} {}
 
-AccessCharge MemoryMode::access(std::span<const Access> accesses, Seconds /*now*/) {
+AccessCharge MemoryMode::access(std::span<const Access> accesses, Seconds /*now*/, memory::MoveList& /*moves*/) {
   AccessCharge charge;
+  SlowTraffic& slow = charge.slow_in(kSlowTier);
   for (const Access& access : accesses) {
     const Interval<std::int64_t> lines{access.bytes.begin / line_bytes_,
                                        (access.bytes.end + line_bytes_ - 1) / line_bytes_};
@@ -21,8 +22,8 @@ AccessCharge MemoryMode::access(std::span<const Access> accesses, Seconds /*now*
     // What the processor's caches hold asks nothing of this one; later sweeps find what the first has fetched.
     const Bytes asked =
         access.traffic ? std::min(fetched, static_cast<Bytes>(access.traffic_of(fetched).read)) : fetched;
-    (access.reads ? charge.slow_read : charge.extra_read) += asked;
-    charge.extra_written += counted.dirty_victims * line_bytes_;
+    (access.reads ? slow.read : slow.extra_read) += asked;
+    slow.extra_written += counted.dirty_victims * line_bytes_;
     charge.filled += asked;
     if (access.writes) ops_wrote_ += bytes;
     memories_wrote_ += fetched + counted.dirty_victims * line_bytes_ + (access.writes ? bytes : 0);
@@ -84,11 +85,12 @@ std::vector<std::pair<std::string, double>> MemoryMode::figures() const {
 }
 
 PolicyEntry memory_mode_policy() {
-  return {
-      "memory-mode", "fast memory as a direct-mapped hardware cache of 64-byte lines",
-      PagePolicy{.defaults = {.page_bytes = 64}, .make = [](const PolicyMemory& memory, const PolicyTuning& tuning) {
-                   return std::make_unique<MemoryMode>(memory, tuning);
-                 }}};
+  return {"memory-mode", "fast memory as a direct-mapped hardware cache of 64-byte lines",
+          PagePolicy{.in_hardware = true,
+                     .defaults = {.page_bytes = 64},
+                     .make = [](const PolicyMemory& memory, const PolicyTuning& tuning) {
+                       return std::make_unique<MemoryMode>(memory, tuning);
+                     }}};
 }
 
 }  // namespace sluice::policies

@@ -26,7 +26,7 @@ class MemoryMode final : public Policy {
  public:
   MemoryMode(const PolicyMemory& memory, const PolicyTuning& tuning);
 
-  AccessCharge access(std::span<const Access> accesses, Seconds now) override;
+  AccessCharge access(std::span<const Access> accesses, Seconds now, memory::MoveList& moves) override;
   std::vector<std::pair<std::string, double>> figures() const override;
 
  private:

@@ -24,14 +24,23 @@ void for_pages(const Access& access, Bytes page_bytes, const Visit& visit) {
   }
 }
 
-// Adds an access whose pages are used where they are; is_fast(page) says whether that is in fast memory.
-template <typename IsFast>
-void charge_in_place(AccessCharge& charge, const Access& access, Bytes page_bytes, const IsFast& is_fast) {
-  Bytes found = 0;
-  for_pages(access, page_bytes, [&](PageIndex page, Bytes bytes) { found += is_fast(page) ? bytes : 0; });
-  const Bytes slow = access.bytes.length() - found;
-  charge.add_slow(access.traffic_of(slow));
-  charge.add_operand(access.bytes.length(), found);
+inline Interval<Bytes> bytes_of(PageIndex page, Bytes page_bytes) {
+  return {page * page_bytes, (page + 1) * page_bytes};
+}
+
+// Adds an access whose pages are used where they are; tier_of(page) says where that is.
+template <typename TierOf>
+void charge_in_place(AccessCharge& charge, const Access& access, Bytes page_bytes, const TierOf& tier_of) {
+  std::vector<Bytes> found(1, 0);  // by TierId
+  for_pages(access, page_bytes, [&](PageIndex page, Bytes bytes) {
+    const auto tier = as_index(tier_of(page));
+    if (found.size() <= tier) found.resize(tier + 1);
+    found[tier] += bytes;
+  });
+  for (std::size_t tier = 1; tier < found.size(); ++tier) {
+    charge.add_slow(as_id<memory::TierId>(tier), access.traffic_of(found[tier]));
+  }
+  charge.add_operand(access.bytes.length(), found[memory::kFastTier]);
 }
 
 // First-in-first-out lists of pages, threaded through arrays by page: a page is in one list at most, and every step is
@@ -95,7 +104,7 @@ class CopyProgress {
   Seconds done_ = 0;
 };
 
-// Seconds to copy `in` bytes into and `out` bytes out of fast memory: both directions at once where the mover can
+// Of two tiers: seconds to copy `in` bytes into and `out` bytes out of fast memory: both directions at once where the mover can
 // (`exchange`), else one after the other; no faster than its threads.
 inline Seconds background_seconds(const PolicyMemory& memory, const PolicyTuning& tuning, Bytes in, Bytes out,
                                   bool exchange) {
@@ -103,8 +112,8 @@ inline Seconds background_seconds(const PolicyMemory& memory, const PolicyTuning
   const auto seconds = [&](Bytes bytes, BytesPerSecond link) {
     return link > 0 ? static_cast<Seconds>(bytes) / std::min(link, threads) : 0;
   };
-  const Seconds inward = seconds(in, memory.bandwidth_in);
-  const Seconds outward = seconds(out, memory.bandwidth_out);
+  const Seconds inward = seconds(in, memory.bandwidth(kSlowTier, memory::kFastTier));
+  const Seconds outward = seconds(out, memory.bandwidth(memory::kFastTier, kSlowTier));
   return exchange ? std::max(inward, outward) : inward + outward;
 }
 

@@ -31,7 +31,7 @@ TEST(Policies, HaveNamesAndSummaries) {
     EXPECT_FALSE(entry.summary.empty());
     EXPECT_EQ(find_policy(entry.name), &entry);
     if (!entry.pages) continue;
-    const auto made = make_policy(entry, {.fast_bytes = kMiB, .address_bytes = kGiB}, entry.pages->defaults);
+    const auto made = make_policy(entry, two_tiers(kMiB, kGiB), entry.pages->defaults);
     EXPECT_TRUE(made.ok());
   }
   EXPECT_EQ(find_policy("sentinel"), nullptr);
@@ -44,19 +44,19 @@ TEST(Policies, RefuseWhatMakesNoSense) {
     SCOPED_TRACE(entry.name);
     if (!entry.pages) continue;
     const PolicyTuning& defaults = entry.pages->defaults;
-    const auto nothing = make_policy(entry, {.fast_bytes = defaults.page_bytes - 1}, defaults);
+    const auto nothing = make_policy(entry, two_tiers(defaults.page_bytes - 1, 0), defaults);
     ASSERT_FALSE(nothing.ok());
     EXPECT_EQ(nothing.error().code, ErrorCode::kInfeasible);
     EXPECT_NE(nothing.error().message.find("--fast"), std::string::npos);
     PolicyTuning tuning = defaults;
     tuning.copy_threads = 0;
-    ASSERT_FALSE(make_policy(entry, {.fast_bytes = kMiB}, tuning).ok());
+    ASSERT_FALSE(make_policy(entry, two_tiers(kMiB, 0), tuning).ok());
     tuning = defaults;
     tuning.page_bytes = entry.name == "memory-mode" ? 63 : 4095;
-    ASSERT_FALSE(make_policy(entry, {.fast_bytes = kMiB}, tuning).ok());
+    ASSERT_FALSE(make_policy(entry, two_tiers(kMiB, 0), tuning).ok());
     tuning = defaults;
     tuning.scan_period = 0;
-    EXPECT_EQ(make_policy(entry, {.fast_bytes = kMiB}, tuning).ok(), defaults.scan_period == 0);
+    EXPECT_EQ(make_policy(entry, two_tiers(kMiB, 0), tuning).ok(), defaults.scan_period == 0);
   }
 }
 
@@ -64,17 +64,14 @@ TEST(Policies, NeedATierTheyCanUse) {
   const PolicyEntry& ial = *find_policy("ial");
   const PolicyEntry& um = *find_policy("um");
   memory::Machine machine = slow_machine();
-  const auto tiers = find_policy_tiers(ial, machine);
-  ASSERT_TRUE(tiers.ok());
-  EXPECT_EQ(machine.link(tiers->inward).to, memory::kFastTier);
-  EXPECT_EQ(machine.link(tiers->outward).from, memory::kFastTier);
+  EXPECT_TRUE(check_policy_tiers(ial, machine).ok());
   machine.tiers[1].addressable = false;
-  EXPECT_EQ(find_policy_tiers(ial, machine).error().code, ErrorCode::kUnsupported);
-  EXPECT_TRUE(find_policy_tiers(um, machine).ok());
+  EXPECT_EQ(check_policy_tiers(ial, machine).error().code, ErrorCode::kUnsupported);
+  EXPECT_TRUE(check_policy_tiers(um, machine).ok());
   machine.links.pop_back();
-  EXPECT_EQ(find_policy_tiers(um, machine).error().code, ErrorCode::kBadInput);
+  EXPECT_EQ(check_policy_tiers(um, machine).error().code, ErrorCode::kBadInput);
   machine.tiers.pop_back();
-  EXPECT_EQ(find_policy_tiers(um, machine).error().code, ErrorCode::kBadInput);
+  EXPECT_EQ(check_policy_tiers(um, machine).error().code, ErrorCode::kBadInput);
 }
 
 // The rule of planners and of policies is one: everything in slow memory costs every op the same, whether a plan has
@@ -91,12 +88,13 @@ TEST(Charges, SlowBytesCostWhatTheCostModelSays) {
     const layout::PageLayout layout = layout::allocation_order_layout(step.graph, liveness);
     const StepAccesses accesses = step_accesses(step.graph, liveness, layout, costs.traffic());
     const PagePolicy& pages = *find_policy("numa-first-touch")->pages;
-    const auto policy = pages.make({.fast_bytes = 0, .address_bytes = layout.bytes}, pages.defaults);
+    const auto policy = pages.make(two_tiers(0, layout.bytes), pages.defaults);
     for (graph::OpIndex op = 0; op < step.graph.op_count(); ++op) {
-      const AccessCharge charge = charge_op(*policy, accesses, op, 0);
+      memory::MoveList moves;
+      const AccessCharge charge = charge_op(*policy, accesses, op, 0, moves);
       const graph::Op& instruction = step.graph.op(op);
       const std::vector<memory::TierId> slow(instruction.inputs.size() + instruction.outputs.size(), 1);
-      EXPECT_NEAR(profile::op_seconds_with(costs.op_seconds(op), slow_seconds(machine, 1, charge)),
+      EXPECT_NEAR(profile::op_seconds_with(costs.op_seconds(op), slow_seconds(machine, charge)),
                   costs.op_seconds(op, slow),
                   2e-9)  // a policy counts whole bytes
           << instruction.name << " with a cache of " << cache;
@@ -106,20 +104,39 @@ TEST(Charges, SlowBytesCostWhatTheCostModelSays) {
 
 TEST(Charges, TrafficBesideAnOpsOwnCountsAlike) {
   const memory::Machine machine = slow_machine();
-  EXPECT_DOUBLE_EQ(slow_seconds(machine, 1, {.extra_read = 5000}).reading, 1e-6);
-  EXPECT_DOUBLE_EQ(slow_seconds(machine, 1, {.extra_written = 2000}).writing, 1e-6 - 0.2e-6);
-  EXPECT_DOUBLE_EQ(slow_seconds(machine, 1, {.filled = 10000}).writing, 1e-6);
+  EXPECT_DOUBLE_EQ(slow_seconds(machine, {.slow = {{}, {.extra_read = 5000}}}).reading, 1e-6);
+  EXPECT_DOUBLE_EQ(slow_seconds(machine, {.slow = {{}, {.extra_written = 2000}}}).writing, 1e-6 - 0.2e-6);
+  EXPECT_DOUBLE_EQ(slow_seconds(machine, {.filled = 10000}).writing, 1e-6);
 }
 
 // Links of 1 GB/s; both at once at half of that where they share a device.
 TEST(Charges, WaitsAreForTheLongerDirection) {
   memory::Machine machine = slow_machine();
-  const PolicyTiers tiers = *find_policy_tiers(*find_policy("um"), machine);
-  const AccessCharge charge{.copied_in = 3000, .copied_out = 1000, .fault_seconds = 1e-6};
-  EXPECT_DOUBLE_EQ(wait_seconds(machine, tiers, charge), 4e-6);
+  memory::MoveList moves;
+  moves.add({{0, 3000}, kSlowTier, memory::kFastTier});
+  moves.add({{4000, 5000}, memory::kFastTier, kSlowTier});
+  moves.add({{5000, 9000}, memory::kUntouched, kSlowTier});  // placed: nothing is copied
+  std::vector<Bytes> link_bytes;
+  memory::add_to_links(machine, moves, link_bytes);
+  EXPECT_DOUBLE_EQ(wait_seconds(machine, link_bytes, 1e-6), 4e-6);
   for (memory::Link& link : machine.links) link.shared_bandwidth = 0.5e9;
-  EXPECT_DOUBLE_EQ(wait_seconds(machine, tiers, charge), 2e-6 + 2e-6 + 1e-6);
-  EXPECT_DOUBLE_EQ(wait_seconds(machine, tiers, {}), 0);
+  EXPECT_DOUBLE_EQ(wait_seconds(machine, link_bytes, 1e-6), 2e-6 + 2e-6 + 1e-6);
+  EXPECT_DOUBLE_EQ(wait_seconds(machine, {}, 0), 0);
+}
+
+// A third tier's links are beside those of the second.
+TEST(Charges, PairsOfTiersCopyBesideEachOther) {
+  memory::Machine machine = slow_machine();
+  machine.tiers.push_back(machine.tiers[1]);
+  machine.links.push_back({.from = 2, .to = 0, .bandwidth = 0.5e9});
+  machine.links.push_back({.from = 0, .to = 2, .bandwidth = 0.5e9});
+  memory::MoveList moves;
+  moves.add({{0, 3000}, kSlowTier, memory::kFastTier});
+  moves.add({{3000, 5000}, 2, memory::kFastTier});
+  std::vector<Bytes> link_bytes;
+  memory::add_to_links(machine, moves, link_bytes);
+  EXPECT_DOUBLE_EQ(wait_seconds(machine, link_bytes, 0), 4e-6);
+  EXPECT_EQ(memory::copied_by(moves), (memory::Copied{5000, 0}));
 }
 
 TEST(StepAccesses, AreTheOperandsWhereTheyLie) {

@@ -46,10 +46,11 @@ StepAccesses step_accesses(const graph::Graph& graph, const graph::Liveness& liv
   return step;
 }
 
-AccessCharge charge_op(Policy& policy, const StepAccesses& step, graph::OpIndex op, Seconds now) {
+AccessCharge charge_op(Policy& policy, const StepAccesses& step, graph::OpIndex op, Seconds now,
+                       memory::MoveList& moves) {
   const auto index = as_index(op);
   if (!step.upcoming[index].empty()) policy.expect(step.upcoming[index], now);
-  return policy.access(step.ops[index], now);
+  return policy.access(step.ops[index], now, moves);
 }
 
 }  // namespace sluice::policies

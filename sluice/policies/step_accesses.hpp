@@ -21,7 +21,8 @@ struct StepAccesses {
 StepAccesses step_accesses(const graph::Graph& graph, const graph::Liveness& liveness, const layout::PageLayout& layout,
                            const profile::OpTraffic& traffic);
 
-// Hints first, then the op's own accesses.
-AccessCharge charge_op(Policy& policy, const StepAccesses& step, graph::OpIndex op, Seconds now);
+// Hints first, then the op's own accesses. `moves`: what Policy::access() adds.
+AccessCharge charge_op(Policy& policy, const StepAccesses& step, graph::OpIndex op, Seconds now,
+                       memory::MoveList& moves);
 
 }  // namespace sluice::policies

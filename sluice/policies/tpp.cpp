@@ -32,25 +32,24 @@ class TransparentPlacement final : public Policy {
   TransparentPlacement(const PolicyMemory& memory, const PolicyTuning& tuning)
       : memory_(memory),
         tuning_(tuning),
-        free_frames_(memory.fast_bytes / tuning.page_bytes),
+        free_frames_(memory.fast_bytes() / tuning.page_bytes),
         headroom_(std::max<PageIndex>(1, static_cast<PageIndex>(kHeadroom * static_cast<double>(free_frames_)))),
         pages_(as_index(pages_in(memory.address_bytes, tuning.page_bytes))),
         lists_(pages_in(memory.address_bytes, tuning.page_bytes), kLists),
         next_scan_(tuning.scan_period) {}
 
-  AccessCharge access(std::span<const Access> accesses, Seconds /*now*/) override {
+  AccessCharge access(std::span<const Access> accesses, Seconds /*now*/, memory::MoveList& moves) override {
     AccessCharge charge;
     for (const Access& access : accesses) {
       charge_in_place(charge, access, tuning_.page_bytes, [&](PageIndex page) {
-        if (touch(page)) charge.fault_seconds += tuning_.fault_seconds;
-        return is_fast(page);
+        if (touch(page, moves)) charge.fault_seconds += tuning_.fault_seconds;
+        return is_fast(page) ? memory::kFastTier : kSlowTier;
       });
     }
     return charge;
   }
 
-  BackgroundWork advance(Seconds from, Seconds to) override {
-    BackgroundWork work;
+  void advance(Seconds from, Seconds to, memory::MoveList& moves) override {
     Seconds now = from;
     do {
       if (now >= next_scan_) {
@@ -61,10 +60,9 @@ class TransparentPlacement final : public Policy {
       if (!under_way_.page && !choose_move()) {
         now = end;
       } else if (progress_.work(seconds_of(under_way_), now, end)) {
-        finish_move(work);
+        finish_move(moves);
       }
     } while (now < to);
-    return work;
   }
 
   std::vector<std::pair<std::string, double>> figures() const override {
@@ -80,7 +78,7 @@ class TransparentPlacement final : public Policy {
     bool accessed = false;
     bool unmapped = false;
   };
-  struct Move {
+  struct Wanted {
     std::optional<PageIndex> page;
     bool inward = false;
   };
@@ -99,10 +97,12 @@ class TransparentPlacement final : public Policy {
   }
 
   // True: by a fault.
-  bool touch(PageIndex page) {
+  bool touch(PageIndex page, memory::MoveList& moves) {
     if (page_at(page).list == kNowhere) {
-      put(page, free_frames_ > 0 ? kFastInactive : kSlowInactive);
-      if (free_frames_ > 0) --free_frames_;
+      const bool fast = free_frames_ > 0;
+      put(page, fast ? kFastInactive : kSlowInactive);
+      if (fast) --free_frames_;
+      moves.add({.bytes = bytes_of(page, tuning_.page_bytes), .to = fast ? memory::kFastTier : kSlowTier});
     }
     Page& touched = page_at(page);
     touched.accessed = true;
@@ -144,23 +144,23 @@ class TransparentPlacement final : public Policy {
     }
   }
 
-  Seconds seconds_of(const Move& move) const {
+  Seconds seconds_of(const Wanted& move) const {
     const Bytes in = move.inward ? tuning_.page_bytes : 0;
     return background_seconds(memory_, tuning_, in, tuning_.page_bytes - in, false) + tuning_.migration_seconds;
   }
 
-  void finish_move(BackgroundWork& work) {
+  void finish_move(memory::MoveList& moves) {
     const auto [page, inward] = std::exchange(under_way_, {});
     if (!inward) {
       put(*page, kSlowInactive);
       ++free_frames_;
       ++demotions_;
-      work.out += tuning_.page_bytes;
+      moves.add({bytes_of(*page, tuning_.page_bytes), memory::kFastTier, kSlowTier});
     } else if (free_frames_ > 0) {  // else a page touched first has taken the frame meanwhile
       put(*page, kFastActive);
       --free_frames_;
       ++promotions_;
-      work.in += tuning_.page_bytes;
+      moves.add({bytes_of(*page, tuning_.page_bytes), kSlowTier, memory::kFastTier});
     }
   }
 
@@ -171,7 +171,7 @@ class TransparentPlacement final : public Policy {
   std::vector<Page> pages_;
   PageLists lists_;
   std::deque<PageIndex> wanted_;  // slow pages to promote
-  Move under_way_;
+  Wanted under_way_;
   CopyProgress progress_;  // of it
   Seconds next_scan_;
   std::int64_t hint_faults_ = 0;

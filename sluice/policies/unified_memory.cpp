@@ -9,7 +9,7 @@ UnifiedMemory::UnifiedMemory(const PolicyMemory& memory, const PolicyTuning& tun
     : memory_(memory),
       tuning_(tuning),
       prefetching_(prefetching),
-      frames_(memory.fast_bytes / tuning.page_bytes),
+      frames_(memory.fast_bytes() / tuning.page_bytes),
       pages_(as_index(pages_in(memory.address_bytes, tuning.page_bytes))),
       by_use_(pages_in(memory.address_bytes, tuning.page_bytes), 1) {}
 
@@ -19,20 +19,21 @@ void UnifiedMemory::use(PageIndex page) {
   page_at(page).used_since = hint_;
 }
 
-// Least recently used goes; true if a page had to go.
-bool UnifiedMemory::bring(PageIndex page) {
-  const bool full = by_use_.size(kByUse) >= frames_;
-  if (full) {
+// Where there is no frame, the least recently used page goes.
+void UnifiedMemory::bring(PageIndex page, memory::MoveList& moves) {
+  if (by_use_.size(kByUse) >= frames_) {
     const PageIndex oldest = by_use_.first(kByUse);
     by_use_.remove(kByUse, oldest);
     page_at(oldest).fast = false;
+    moves.add({bytes_of(oldest, tuning_.page_bytes), memory::kFastTier, kSlowTier});
   }
   by_use_.append(kByUse, page);
+  moves.add({bytes_of(page, tuning_.page_bytes), page_at(page).holds_data ? kSlowTier : memory::kUntouched,
+             memory::kFastTier});
   page_at(page) = {.fast = true, .holds_data = true, .used_since = hint_};
-  return full;
 }
 
-AccessCharge UnifiedMemory::access(std::span<const Access> accesses, Seconds /*now*/) {
+AccessCharge UnifiedMemory::access(std::span<const Access> accesses, Seconds /*now*/, memory::MoveList& moves) {
   AccessCharge charge;
   for (const Access& access : accesses) {
     Bytes found = 0;
@@ -43,12 +44,12 @@ AccessCharge UnifiedMemory::access(std::span<const Access> accesses, Seconds /*n
     });
     charge.add_operand(access.bytes.length(), found);
   }
-  for (const Access& access : accesses) access_range(access, charge);
+  for (const Access& access : accesses) access_range(access, charge, moves);
   return charge;
 }
 
 // One fault brings adjacent missing pages, up to fault_bytes; a page that is there ends the run.
-void UnifiedMemory::access_range(const Access& access, AccessCharge& charge) {
+void UnifiedMemory::access_range(const Access& access, AccessCharge& charge, memory::MoveList& moves) {
   Bytes missing = 0;  // of the fault that adjacent pages may still join
   for_pages(access, tuning_.page_bytes, [&](PageIndex page, Bytes /*bytes*/) {
     if (is_fast(page)) {
@@ -61,8 +62,7 @@ void UnifiedMemory::access_range(const Access& access, AccessCharge& charge) {
       missing = 0;
     }
     missing += tuning_.page_bytes;
-    if (page_at(page).holds_data) charge.copied_in += tuning_.page_bytes;
-    if (bring(page)) charge.copied_out += tuning_.page_bytes;
+    bring(page, moves);
   });
 }
 
@@ -84,8 +84,7 @@ void UnifiedMemory::expect(std::span<const Access> upcoming, Seconds /*now*/) {
 }
 
 // Prefetches in the order asked for, until the oldest page is one that the same hint wants kept.
-BackgroundWork UnifiedMemory::advance(Seconds from, Seconds to) {
-  BackgroundWork work;
+void UnifiedMemory::advance(Seconds from, Seconds to, memory::MoveList& moves) {
   for (Seconds now = from; next_asked_ < asked_for_.size();) {
     const PageIndex page = asked_for_[next_asked_];
     if (is_fast(page)) {
@@ -96,13 +95,10 @@ BackgroundWork UnifiedMemory::advance(Seconds from, Seconds to) {
     if (full && page_at(by_use_.first(kByUse)).used_since == hint_) break;
     const Bytes out = full ? tuning_.page_bytes : 0;
     if (!progress_.work(background_seconds(memory_, tuning_, tuning_.page_bytes, out, true), now, to)) break;
-    bring(page);
-    work.in += tuning_.page_bytes;
-    work.out += out;
+    bring(page, moves);
     ++prefetched_;
     ++next_asked_;
   }
-  return work;
 }
 
 std::vector<std::pair<std::string, double>> UnifiedMemory::figures() const {

@@ -31,9 +31,9 @@ class UnifiedMemory final : public Policy {
  public:
   UnifiedMemory(const PolicyMemory& memory, const PolicyTuning& tuning, Prefetching prefetching);
 
-  AccessCharge access(std::span<const Access> accesses, Seconds now) override;
+  AccessCharge access(std::span<const Access> accesses, Seconds now, memory::MoveList& moves) override;
   void expect(std::span<const Access> upcoming, Seconds now) override;
-  BackgroundWork advance(Seconds from, Seconds to) override;
+  void advance(Seconds from, Seconds to, memory::MoveList& moves) override;
   std::vector<std::pair<std::string, double>> figures() const override;
 
   bool is_fast(PageIndex page) const { return pages_[as_index(page)].fast; }
@@ -48,8 +48,8 @@ class UnifiedMemory final : public Policy {
 
   Page& page_at(PageIndex page) { return pages_[as_index(page)]; }
   void use(PageIndex page);
-  bool bring(PageIndex page);  // true: a page had to go out for it
-  void access_range(const Access& access, AccessCharge& charge);
+  void bring(PageIndex page, memory::MoveList& moves);
+  void access_range(const Access& access, AccessCharge& charge, memory::MoveList& moves);
 
   PolicyMemory memory_;
   PolicyTuning tuning_;

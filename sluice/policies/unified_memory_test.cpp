@@ -7,6 +7,7 @@
 #include <list>
 #include <set>
 
+#include "sluice/policies/ask_for_tests.hpp"
 #include "sluice/testing/random/seeded_random.hpp"
 
 namespace sluice::policies {
@@ -18,25 +19,22 @@ Access read_pages(PageIndex begin, PageIndex end) { return {{begin * kFaultPage,
 
 UnifiedMemory make_unified_memory(PageIndex frames, PageIndex pages, Prefetching prefetching = Prefetching::kNone,
                                   BytesPerSecond bandwidth = 0, PageIndex pages_by_fault = 1) {
-  return {{.fast_bytes = frames * kFaultPage,
-           .address_bytes = pages * kFaultPage,
-           .bandwidth_in = bandwidth,
-           .bandwidth_out = bandwidth},
+  return {two_tiers(frames * kFaultPage, pages * kFaultPage, bandwidth, bandwidth),
           {.page_bytes = kFaultPage, .fault_seconds = 1, .fault_bytes = pages_by_fault * kFaultPage},
           prefetching};
 }
 
 TEST(UnifiedMemory, APageWithoutDataIsNotCopied) {
   UnifiedMemory um = make_unified_memory(2, 3);
-  const AccessCharge first = um.access(std::array{read_pages(0, 2)}, 0);
+  const Answer first = ask(um, {read_pages(0, 2)}, 0);
   EXPECT_EQ(first.copied_in, 0);
   EXPECT_EQ(first.copied_out, 0);
   EXPECT_EQ(first.found_fast, 0);
   EXPECT_EQ(first.fault_seconds, 2);
-  const AccessCharge second = um.access(std::array{read_pages(2, 3)}, 0);  // in place of page 0
+  const Answer second = ask(um, {read_pages(2, 3)}, 0);  // in place of page 0
   EXPECT_EQ(second.copied_in, 0);
   EXPECT_EQ(second.copied_out, kFaultPage);
-  const AccessCharge third = um.access(std::array{read_pages(0, 1)}, 0);  // in place of page 1
+  const Answer third = ask(um, {read_pages(0, 1)}, 0);  // in place of page 1
   EXPECT_EQ(third.copied_in, kFaultPage);
   EXPECT_EQ(third.copied_out, kFaultPage);
   EXPECT_FALSE(um.is_fast(1));
@@ -45,51 +43,51 @@ TEST(UnifiedMemory, APageWithoutDataIsNotCopied) {
 
 TEST(UnifiedMemory, OneFaultBringsAdjacentPages) {
   UnifiedMemory um = make_unified_memory(16, 16, Prefetching::kNone, 0, 4);
-  um.access(std::array{read_pages(2, 3)}, 0);
+  ask(um, {read_pages(2, 3)}, 0);
   // Missing: 0 and 1, then 3 to 9: one fault, then 4 pages and 3.
-  EXPECT_EQ(um.access(std::array{read_pages(0, 10)}, 0).fault_seconds, 3);
-  EXPECT_EQ(um.access(std::array{read_pages(0, 10)}, 0).fault_seconds, 0);
+  EXPECT_EQ(ask(um, {read_pages(0, 10)}, 0).fault_seconds, 3);
+  EXPECT_EQ(ask(um, {read_pages(0, 10)}, 0).fault_seconds, 0);
 }
 
 TEST(UnifiedMemory, AnOpThatDoesNotFitEvictsItself) {
   UnifiedMemory um = make_unified_memory(2, 4);
-  const AccessCharge charge = um.access(std::array{read_pages(0, 4)}, 0);
+  const Answer charge = ask(um, {read_pages(0, 4)}, 0);
   EXPECT_EQ(charge.copied_out, 2 * kFaultPage);
   EXPECT_EQ(charge.fault_seconds, 4);
-  EXPECT_EQ(um.access(std::array{read_pages(0, 4)}, 0).found_fast, 2 * kFaultPage);
+  EXPECT_EQ(ask(um, {read_pages(0, 4)}, 0).found_fast, 2 * kFaultPage);
 }
 
 TEST(UnifiedMemory, AHintBringsPagesInTheBackground) {
   UnifiedMemory um = make_unified_memory(4, 8, Prefetching::kHints, kFaultPage);
-  um.access(std::array{read_pages(0, 4)}, 0);
-  um.access(std::array{read_pages(4, 6)}, 0);  // pages 0 and 1 are out
+  ask(um, {read_pages(0, 4)}, 0);
+  ask(um, {read_pages(4, 6)}, 0);  // pages 0 and 1 are out
   um.expect(std::array{read_pages(0, 2)}, 0);
-  EXPECT_EQ(um.advance(0, 0.5), BackgroundWork{});
-  EXPECT_EQ(um.advance(0.5, 1.25), (BackgroundWork{kFaultPage, kFaultPage}));  // page 0 took a second; 2 went for it
+  EXPECT_EQ(work(um, 0, 0.5), memory::Copied{});
+  EXPECT_EQ(work(um, 0.5, 1.25), (memory::Copied{kFaultPage, kFaultPage}));  // page 0 took a second; 2 went for it
   EXPECT_TRUE(um.is_fast(0));
   EXPECT_FALSE(um.is_fast(2));
-  const AccessCharge charge = um.access(std::array{read_pages(0, 2)}, 2);
+  const Answer charge = ask(um, {read_pages(0, 2)}, 2);
   EXPECT_EQ(charge.found_fast, kFaultPage);
   EXPECT_EQ(charge.copied_in, kFaultPage);  // page 1 was not there in time
   EXPECT_EQ(charge.fault_seconds, 1);
-  EXPECT_EQ(um.advance(2, 9), BackgroundWork{});  // nothing left to bring
+  EXPECT_EQ(work(um, 2, 9), memory::Copied{});  // nothing left to bring
 }
 
 TEST(UnifiedMemory, AHintTakesNoRoomFromWhatIsInUse) {
   UnifiedMemory um = make_unified_memory(2, 4, Prefetching::kHints, kFaultPage);
-  um.access(std::array{read_pages(0, 4)}, 0);  // 2 and 3 are there
+  ask(um, {read_pages(0, 4)}, 0);  // 2 and 3 are there
   um.expect(std::array{read_pages(0, 2)}, 0);
-  um.access(std::array{read_pages(2, 4)}, 0);
-  EXPECT_EQ(um.advance(0, 10), BackgroundWork{});
+  ask(um, {read_pages(2, 4)}, 0);
+  EXPECT_EQ(work(um, 0, 10), memory::Copied{});
   um.expect(std::array{read_pages(0, 2)}, 10);
-  EXPECT_EQ(um.advance(10, 20), (BackgroundWork{2 * kFaultPage, 2 * kFaultPage}));
+  EXPECT_EQ(work(um, 10, 20), (memory::Copied{2 * kFaultPage, 2 * kFaultPage}));
 }
 
 TEST(UnifiedMemory, IgnoresHintsUnlessAskedToPrefetch) {
   UnifiedMemory um = make_unified_memory(1, 2, Prefetching::kNone, kFaultPage);
-  um.access(std::array{read_pages(0, 2)}, 0);
+  ask(um, {read_pages(0, 2)}, 0);
   um.expect(std::array{read_pages(0, 1)}, 0);
-  EXPECT_EQ(um.advance(0, 10), BackgroundWork{});
+  EXPECT_EQ(work(um, 0, 10), memory::Copied{});
   EXPECT_FALSE(um.is_fast(0));
 }
 
@@ -135,18 +133,21 @@ TEST(UnifiedMemory, EvictsAsAReferenceLruDoes) {
   constexpr PageIndex kPages = 60;
   UnifiedMemory um = make_unified_memory(20, kPages);
   ReferenceLru reference{.frames = 20};
-  AccessCharge charged;
+  memory::Copied charged;
+  Bytes found = 0;
   for (int op = 0; op < 2000; ++op) {
     std::vector<Access> accesses;
     for (Bytes i = below(3); i >= 0; --i) {
       const Bytes begin = below(kPages * kFaultPage - 1);
       accesses.push_back({{begin, std::min(kPages * kFaultPage, begin + 1 + below(12 * kFaultPage))}, true, false});
     }
-    charged += um.access(accesses, op);
+    const Answer answer = ask(um, accesses, op);
+    charged += memory::copied_by(answer.moves);
+    found += answer.found_fast;
     reference.access(accesses);
-    ASSERT_EQ(charged.copied_in, reference.in) << "op " << op;
-    ASSERT_EQ(charged.copied_out, reference.out) << "op " << op;
-    ASSERT_EQ(charged.found_fast, reference.hits) << "op " << op;
+    ASSERT_EQ(charged.in, reference.in) << "op " << op;
+    ASSERT_EQ(charged.out, reference.out) << "op " << op;
+    ASSERT_EQ(found, reference.hits) << "op " << op;
   }
   EXPECT_GT(reference.in, 1000 * kFaultPage);
 }

@@ -18,9 +18,10 @@ constexpr double kPasses = 8;
 class PolicySimulation {
  public:
   PolicySimulation(const policies::StepAccesses& accesses, const profile::CostModel& costs,
-                   const memory::Machine& machine, const policies::PolicyTiers& tiers, policies::Policy& policy)
-      : accesses_(accesses), costs_(costs), machine_(machine), tiers_(tiers), policy_(policy) {
-    policy_.access(accesses_.initial, now_);
+                   const memory::Machine& machine, policies::Policy& policy)
+      : accesses_(accesses), costs_(costs), machine_(machine), policy_(policy) {
+    memory::MoveList placed;
+    policy_.access(accesses_.initial, now_, placed);
   }
 
   PolicyStep run_step(std::vector<PolicyOp>& ops) {
@@ -31,8 +32,10 @@ class PolicySimulation {
       ops.push_back(run_op(op, begin));
       step.stall_seconds += ops.back().stall;
       step.charge += ops.back().charge;
-      step.background.in += ops.back().background.in;
-      step.background.out += ops.back().background.out;
+      step.before += memory::copied_by(ops.back().before);
+      step.beside += memory::copied_by(ops.back().beside);
+      memory::add_to_links(machine_, ops.back().before, step.link_bytes);
+      memory::add_to_links(machine_, ops.back().beside, step.link_bytes);
     }
     step.step_seconds = now_ - begin;
     return step;
@@ -43,21 +46,26 @@ class PolicySimulation {
   // processors is added at the end.
   PolicyOp run_op(graph::OpIndex op, Seconds step_begin) {
     PolicyOp done;
-    done.charge = policies::charge_op(policy_, accesses_, op, now_);
-    done.stall = policies::wait_seconds(machine_, tiers_, done.charge);
+    done.charge = policies::charge_op(policy_, accesses_, op, now_, done.before);
+    done.stall = policies::wait_seconds(machine_, by_link(done.before), done.charge.fault_seconds);
     const Seconds begin = now_ + done.stall;
-    const profile::MemorySeconds slow = policies::slow_seconds(machine_, tiers_.slow, done.charge);
+    const profile::MemorySeconds slow = policies::slow_seconds(machine_, done.charge);
     const Seconds own_end = begin + profile::op_seconds_with(costs_.op_seconds(op), slow);
-    done.background = policy_.advance(begin, own_end);
-    now_ = own_end + policies::lost_seconds(machine_, tiers_, done.background);
+    policy_.advance(begin, own_end, done.beside);
+    now_ = own_end + policies::lost_seconds(machine_, by_link(done.beside));
     done.span = {begin - step_begin, now_ - step_begin};
     return done;
+  }
+
+  std::vector<Bytes> by_link(const memory::MoveList& moves) const {
+    std::vector<Bytes> bytes;
+    memory::add_to_links(machine_, moves, bytes);
+    return bytes;
   }
 
   const policies::StepAccesses& accesses_;
   const profile::CostModel& costs_;
   const memory::Machine& machine_;
-  policies::PolicyTiers tiers_;
   policies::Policy& policy_;
   Seconds now_ = 0;
 };
@@ -87,7 +95,7 @@ Locality last_locality(const PolicyTimeline& timeline) {
   return summarise_locality(charges, op_ends, timeline.steps.back().step_seconds);
 }
 
-program::StepTimes last_step(const PolicyTimeline& timeline, const memory::Machine& machine) {
+program::StepTimes last_step(const PolicyTimeline& timeline) {
   const PolicyStep& step = timeline.steps.back();
   program::StepTimes last;
   for (const PolicyOp& op : timeline.ops) {
@@ -96,10 +104,7 @@ program::StepTimes last_step(const PolicyTimeline& timeline, const memory::Machi
   }
   last.step_seconds = step.step_seconds;
   last.stall_seconds = step.stall_seconds;
-  last.link_bytes.assign(machine.links.size(), 0);
-  last.link_bytes[as_index(timeline.tiers.inward)] = step.bytes_in();
-  last.link_bytes[as_index(timeline.tiers.outward)] = step.bytes_out();
-  last.raw_link_bytes = last.link_bytes;
+  last.link_bytes = last.raw_link_bytes = step.link_bytes;
   return last;
 }
 
@@ -113,19 +118,24 @@ PolicyStep PolicyTimeline::steady() const {
     mean.step_seconds += steps[i].step_seconds;
     mean.stall_seconds += steps[i].stall_seconds;
     mean.charge += steps[i].charge;
-    mean.background.in += steps[i].background.in;
-    mean.background.out += steps[i].background.out;
-  }
-  for (Seconds* seconds : {&mean.step_seconds, &mean.stall_seconds, &mean.charge.fault_seconds}) {
-    *seconds /= static_cast<Seconds>(count);
+    mean.before += steps[i].before;
+    mean.beside += steps[i].beside;
+    mean.link_bytes.resize(steps[i].link_bytes.size());
+    for (std::size_t link = 0; link < mean.link_bytes.size(); ++link)
+      mean.link_bytes[link] += steps[i].link_bytes[link];
   }
   policies::AccessCharge& charge = mean.charge;
-  for (Bytes* bytes :
-       {&charge.requested, &charge.found_fast, &charge.operands, &charge.operands_found, &charge.slow_read,
-        &charge.slow_written, &charge.extra_read, &charge.extra_written, &charge.filled, &charge.copied_in,
-        &charge.copied_out, &mean.background.in, &mean.background.out}) {
+  for (Seconds* seconds : {&mean.step_seconds, &mean.stall_seconds, &charge.fault_seconds}) {
+    *seconds /= static_cast<Seconds>(count);
+  }
+  for (Bytes* bytes : {&charge.requested, &charge.found_fast, &charge.operands, &charge.operands_found, &charge.filled,
+                       &mean.before.in, &mean.before.out, &mean.beside.in, &mean.beside.out}) {
     *bytes /= count;
   }
+  for (policies::SlowTraffic& slow : charge.slow) {
+    for (Bytes* bytes : {&slow.read, &slow.written, &slow.extra_read, &slow.extra_written}) *bytes /= count;
+  }
+  for (Bytes& bytes : mean.link_bytes) bytes /= count;
   return mean;
 }
 
@@ -137,12 +147,11 @@ int settling_steps(const policies::PolicyTuning& tuning, Seconds fast_step_secon
 
 PolicyTimeline simulate_policy(const graph::Graph& graph, const graph::Liveness& liveness,
                                const layout::PageLayout& layout, const profile::CostModel& costs,
-                               const memory::Machine& machine, const policies::PolicyTiers& tiers,
-                               policies::Policy& policy, int steps) {
+                               const memory::Machine& machine, policies::Policy& policy, int steps) {
   SLUICE_CHECK(steps > 0, "at least one step is simulated");
   const policies::StepAccesses accesses = policies::step_accesses(graph, liveness, layout, costs.traffic());
-  PolicySimulation simulation(accesses, costs, machine, tiers, policy);
-  PolicyTimeline timeline{.tiers = tiers};
+  PolicySimulation simulation(accesses, costs, machine, policy);
+  PolicyTimeline timeline;
   for (int step = 0; step < steps; ++step) timeline.steps.push_back(simulation.run_step(timeline.ops));
   timeline.figures = policy.figures();
   return timeline;
@@ -150,13 +159,13 @@ PolicyTimeline simulate_policy(const graph::Graph& graph, const graph::Liveness&
 
 Result<PolicyTimeline> predict_policy(const policies::ChosenPages& chosen, const graph::Graph& graph,
                                       const profile::CostModel& costs, const memory::Machine& machine) {
-  SLUICE_ASSIGN(const policies::PolicyTiers tiers, policies::find_policy_tiers(*chosen.entry, machine));
+  SLUICE_RETURN_IF_ERROR(policies::check_policy_tiers(*chosen.entry, machine));
   const graph::Liveness liveness = graph::analyze_liveness(graph);
   const layout::PageLayout layout = layout::allocation_order_layout(graph, liveness);
-  const policies::PolicyMemory memory = policies::policy_memory(machine, tiers, chosen.fast_bytes, layout.bytes);
+  const policies::PolicyMemory memory = policies::policy_memory(machine, chosen.fast_bytes, layout.bytes);
   SLUICE_ASSIGN(const std::unique_ptr<policies::Policy> policy,
                 policies::make_policy(*chosen.entry, memory, chosen.tuning));
-  return simulate_policy(graph, liveness, layout, costs, machine, tiers, *policy,
+  return simulate_policy(graph, liveness, layout, costs, machine, *policy,
                          settling_steps(chosen.tuning, costs.compute_seconds()));
 }
 

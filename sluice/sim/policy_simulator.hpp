@@ -24,24 +24,27 @@ struct PolicyOp {
   program::Span span;  // without the wait before the op
   Seconds stall = 0;   // that wait
   policies::AccessCharge charge;
-  policies::BackgroundWork background;  // copied beside it
+  memory::MoveList before;  // it waits for these
+  memory::MoveList beside;  // moved while it runs
 };
 
 struct PolicyStep {
   Seconds step_seconds = 0;
   Seconds stall_seconds = 0;
   policies::AccessCharge charge;  // sums
-  policies::BackgroundWork background;
+  memory::Copied before;
+  memory::Copied beside;
+  std::vector<Bytes> link_bytes;  // all that was copied, by LinkId
 
-  Bytes bytes_in() const { return charge.copied_in + background.in; }
-  Bytes bytes_out() const { return charge.copied_out + background.out; }
-  Bytes slow_read() const { return charge.slow_read + charge.extra_read; }  // of the slow tier, line by line
-  Bytes slow_written() const { return charge.slow_written + charge.extra_written; }
+  Bytes bytes_in() const { return before.in + beside.in; }
+  Bytes bytes_out() const { return before.out + beside.out; }
+  // Of slow tiers, line by line.
+  Bytes slow_read() const { return charge.slow_in_all().read + charge.slow_in_all().extra_read; }
+  Bytes slow_written() const { return charge.slow_in_all().written + charge.slow_in_all().extra_written; }
   LocalityCount locality() const;
 };
 
 struct PolicyTimeline {
-  policies::PolicyTiers tiers;
   std::vector<PolicyStep> steps;
   std::vector<PolicyOp> ops;  // of the last step, by OpIndex, times since its start
   std::vector<std::pair<std::string, double>> figures;
@@ -55,7 +58,7 @@ struct PolicyTimeline {
 LocalityCount locality_count(const policies::AccessCharge& charge);
 
 // The last step as one of a Program without transfers: link_bytes hold the pages copied.
-program::StepTimes last_step(const PolicyTimeline& timeline, const memory::Machine& machine);
+program::StepTimes last_step(const PolicyTimeline& timeline);
 
 // The course of the last step, and of any other by what its ops were charged, by OpIndex.
 Locality last_locality(const PolicyTimeline& timeline);
@@ -71,11 +74,10 @@ int settling_steps(const policies::PolicyTuning& tuning, Seconds fast_step_secon
 // All that is passed must outlive the call. `steps` at least 1. `policy` is a new one, for this layout's bytes.
 PolicyTimeline simulate_policy(const graph::Graph& graph, const graph::Liveness& liveness,
                                const layout::PageLayout& layout, const profile::CostModel& costs,
-                               const memory::Machine& machine, const policies::PolicyTiers& tiers,
-                               policies::Policy& policy, int steps);
+                               const memory::Machine& machine, policies::Policy& policy, int steps);
 
 // The same with tensors where a framework's allocator would put them, for settling_steps() steps. Errors: those of
-// make_policy() and find_policy_tiers().
+// make_policy() and check_policy_tiers().
 Result<PolicyTimeline> predict_policy(const policies::ChosenPages& chosen, const graph::Graph& graph,
                                       const profile::CostModel& costs, const memory::Machine& machine);
 

@@ -38,7 +38,7 @@ struct TinyRun {
 
   PolicyTimeline run(policies::Policy& policy, int steps) {
     return simulate_policy(step.graph, liveness, layout, profile::CostModel(step.graph, profile, machine), machine,
-                           tiers, policy, steps);
+                           policy, steps);
   }
 
   testing::TinyStep step = testing::tiny_step();
@@ -46,31 +46,35 @@ struct TinyRun {
   graph::Liveness liveness;
   layout::PageLayout layout;
   profile::Profile profile;
-  policies::PolicyTiers tiers{.slow = 1, .inward = 1, .outward = 0};
 };
 
 // Charges the third op of every step, and copies a byte a nanosecond beside every op.
 class ScriptedPolicy : public policies::Policy {
  public:
-  explicit ScriptedPolicy(policies::AccessCharge charge, double background = 0)
-      : charge_(charge), background_(background) {}
+  explicit ScriptedPolicy(policies::AccessCharge charge, std::vector<memory::RangeMove> before = {},
+                          double background = 0)
+      : charge_(std::move(charge)), before_(std::move(before)), background_(background) {}
 
-  policies::AccessCharge access(std::span<const policies::Access> /*accesses*/, Seconds now) override {
+  policies::AccessCharge access(std::span<const policies::Access> /*accesses*/, Seconds now,
+                                memory::MoveList& moves) override {
     times.push_back(now);
     const bool charged = calls_ > 0 && (calls_ - 1) % 5 == 2;  // the first call initialises
     ++calls_;
-    return charged ? charge_ : policies::AccessCharge{.requested = 100, .found_fast = 100};
+    if (!charged) return {.requested = 100, .found_fast = 100};
+    for (const memory::RangeMove& move : before_) moves.add(move);
+    return charge_;
   }
-  policies::BackgroundWork advance(Seconds from, Seconds to) override {
+  void advance(Seconds from, Seconds to, memory::MoveList& moves) override {
     EXPECT_GE(from, last_);
     last_ = to;
-    return {.in = static_cast<Bytes>((to - from) * background_ + 0.5)};
+    moves.add({{0, static_cast<Bytes>((to - from) * background_ + 0.5)}, policies::kSlowTier, memory::kFastTier});
   }
 
   std::vector<Seconds> times;
 
  private:
   policies::AccessCharge charge_;
+  std::vector<memory::RangeMove> before_;
   double background_;
   int calls_ = 0;
   Seconds last_ = 0;
@@ -80,13 +84,12 @@ class ScriptedPolicy : public policies::Policy {
 //   compute   |-0--|-1-| copies |--2-- slow accesses --|
 TEST(PolicySimulator, AddsWaitsAndSlowAccesses) {
   TinyRun tiny;
-  ScriptedPolicy policy({.requested = 300,
-                         .found_fast = 100,
-                         .slow_read = 1000,
-                         .slow_written = 500,
-                         .copied_in = 3000,
-                         .copied_out = 2000,
-                         .fault_seconds = 1 * kPolicyMicrosecond});
+  ScriptedPolicy policy(
+      {.requested = 300,
+       .found_fast = 100,
+       .slow = {{}, {.read = 1000, .written = 500}},
+       .fault_seconds = 1 * kPolicyMicrosecond},
+      {{{0, 3000}, policies::kSlowTier, memory::kFastTier}, {{4000, 6000}, memory::kFastTier, policies::kSlowTier}});
   const PolicyTimeline timeline = tiny.run(policy, 2);
   ASSERT_EQ(timeline.ops.size(), 5U);
   const auto expect_span = [&](std::size_t op, Seconds begin, Seconds end) {
@@ -112,11 +115,11 @@ TEST(PolicySimulator, BackgroundCopiesCostTheirInterference) {
   memory::Machine machine = slow_machine();
   machine.links[1].interference = 0.25e-9;
   TinyRun tiny(machine);
-  ScriptedPolicy policy({}, 1e9);
+  ScriptedPolicy policy({}, {}, 1e9);
   const PolicyTimeline timeline = tiny.run(policy, 1);
   EXPECT_NEAR(timeline.ops[0].span.end, 5 * kPolicyMicrosecond, kPolicyTolerance);
   EXPECT_NEAR(timeline.steps[0].step_seconds, 15 * 1.25 * kPolicyMicrosecond, kPolicyTolerance);
-  EXPECT_EQ(timeline.steps[0].background.in, 15000);
+  EXPECT_EQ(timeline.steps[0].beside.in, 15000);
 }
 
 TEST(PolicySimulator, TheSteadyStepIsTheMeanOfTheSecondHalf) {
@@ -124,7 +127,7 @@ TEST(PolicySimulator, TheSteadyStepIsTheMeanOfTheSecondHalf) {
   for (const int i : {100, 100, 1, 2, 3}) {
     PolicyStep step;
     step.step_seconds = i;
-    step.charge.copied_in = 10 * i;
+    step.before.in = 10 * i;
     timeline.steps.push_back(step);
   }
   EXPECT_DOUBLE_EQ(timeline.steady().step_seconds, 2);
@@ -187,8 +190,9 @@ TEST(PolicySimulator, BytesAddUpWithLittleRoom) {
         EXPECT_GE(step.step_seconds, fast * (1 - 1e-9));
         EXPECT_LE(step.charge.found_fast, step.charge.requested);
         EXPECT_EQ(step.charge.requested, timeline->steps[0].charge.requested);
-        const Bytes copied = step.charge.copied_in + step.charge.copied_out;
-        EXPECT_EQ(entry.pages->addressable ? copied : step.charge.slow_read + step.charge.slow_written, 0);
+        const Bytes copied = step.before.in + step.before.out;
+        EXPECT_EQ(
+            entry.pages->addressable ? copied : step.charge.slow_in_all().read + step.charge.slow_in_all().written, 0);
       }
     }
   }

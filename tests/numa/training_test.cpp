@@ -91,6 +91,48 @@ INSTANTIATE_TEST_SUITE_P(Planners, NumaTraining, ::testing::Values("first-touch"
                            return name;
                          });
 
+// By the node that they lie on: all of this process's pages.
+std::map<int, std::int64_t> pages_by_node() {
+  std::map<int, std::int64_t> pages;
+  std::ifstream file("/proc/self/numa_maps");
+  const std::regex place("N([0-9]+)=([0-9]+)");
+  for (std::string line; std::getline(file, line);) {
+    for (std::sregex_iterator match(line.begin(), line.end(), place), end; match != end; ++match) {
+      pages[std::stoi((*match)[1])] += std::stoll((*match)[2]);
+    }
+  }
+  return pages;
+}
+
+// Policies over pages, with no emulation: pages of the step lie on the slow node where the policy has put them.
+class NumaPolicies : public NumaTraining {};
+
+TEST_P(NumaPolicies, GiveTheSameBitsOnPagesThatReallyMove) {
+  const memory::Machine machine = memory::make_machine({.slow = {{numa_tier(nodes_.slow)}}}).value();
+  const Result<policies::Run> run = test_run(workload_, machine, GetParam(), "40%");
+  ASSERT_TRUE(run.ok()) << run.error().message;
+  const std::int64_t before = pages_by_node()[nodes_.slow.id];
+  const auto session = train::Session::create(workload_, machine, *run, {});
+  ASSERT_TRUE(session.ok()) << session.error().message;
+  std::vector<float> losses;
+  for (std::int64_t step = 0; step < kSteps; ++step) {
+    const auto outcome = (*session)->run_step(step, kLearningRate);
+    ASSERT_TRUE(outcome.ok()) << outcome.error().message;
+    losses.push_back(outcome->loss);
+  }
+  EXPECT_EQ(losses, expected.losses);
+  EXPECT_EQ((*session)->hash_parameters().value(), expected.parameter_hash);
+  const Bytes all = std::get<policies::PagesRun>(*run).plan.arena_bytes.at(memory::kFastTier);
+  EXPECT_GT((pages_by_node()[nodes_.slow.id] - before) * memory::kBlockAlignment, all / 4);
+}
+
+INSTANTIATE_TEST_SUITE_P(OverPages, NumaPolicies,
+                         ::testing::Values("numa-first-touch", "ial:period=0.1", "tpp:period=0.1"),
+                         [](const auto& instance) {
+                           const std::string name = instance.param;
+                           return std::regex_replace(name.substr(0, name.find(':')), std::regex("-"), "_");
+                         });
+
 TEST(NumaProfiling, OperandsInSlowMemoryAreMeasuredOnItsNode) {
   const MachineNodes nodes = machine_nodes();
   const train::Workload workload = tiny_workload();

@@ -3,76 +3,70 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/base/clock.hpp"
-#include "sluice/exec/delay_injector.hpp"
-#include "sluice/exec/policy/policy_copies.hpp"
-#include "sluice/policies/charge.hpp"
+#include "sluice/exec/policy/address_space.hpp"
+#include "sluice/exec/policy/emulated_moves.hpp"
+#include "sluice/exec/policy/performed_moves.hpp"
+#include "sluice/memory/movers/range_mover.hpp"
 #include "sluice/policies/step_accesses.hpp"
 
 namespace sluice::exec {
 namespace {
 
+// What runs under a policy, and with whom.
+struct PolicyRun {
+  std::unique_ptr<Executor> inner;
+  policies::StepAccesses accesses;
+  layout::PageLayout layout;
+  std::unique_ptr<policies::Policy> policy;
+  std::unique_ptr<MoveDriver> driver;
+  bool emulated = false;
+};
+
 // The policy between the executor of the program and its caller.
 class ObservingExecutor final : public PolicyExecutor, private OpObserver {
  public:
-  ObservingExecutor(std::unique_ptr<Executor> inner, policies::StepAccesses accesses, const memory::Machine& machine,
-                    policies::PolicyTiers tiers, std::unique_ptr<policies::Policy> policy,
-                    std::unique_ptr<PageCopies> copies, std::string note)
-      : inner_(std::move(inner)),
-        accesses_(std::move(accesses)),
-        machine_(machine),
-        tiers_(tiers),
-        policy_(std::move(policy)),
-        copies_(std::move(copies)),
-        note_(std::move(note)),
-        slow_delays_(machine.threads),
-        waits_(machine.threads),
-        ops_(accesses_.ops.size()) {
-    policy_->access(accesses_.initial, 0);
-    inner_->observe(this);
+  ObservingExecutor(PolicyRun run, const memory::Machine& machine, std::string_view policy)
+      : run_(std::move(run)), machine_(machine), policy_name_(policy), ops_(run_.accesses.ops.size()) {
+    // Where pages are moved, the tensors are touched as they are written.
+    memory::MoveList placed;
+    if (run_.emulated) run_.policy->access(run_.accesses.initial, 0, placed);
+    run_.inner->observe(this);
   }
 
   Result<program::StepTimes> run_step(const kernels::StepContext& context) override {
-    last_.ops.clear();
-    last_.charge = {};
-    last_.background = {};
+    last_ = {};
+    link_bytes_.assign(machine_.links.size(), 0);
     bookkeeping_ = 0;
-    const Bytes copied_in_before = copies_->copied_in();
-    const Bytes copied_out_before = copies_->copied_out();
     step_begin_ = Clock::now();
-    SLUICE_ASSIGN(program::StepTimes trace, inner_->run_step(context));
+    SLUICE_ASSIGN(program::StepTimes trace, run_.inner->run_step(context));
     const Clock::time_point tail_begin = Clock::now();
-    slow_delays_.settle();
-    waits_.settle();
-    copies_->drain();
+    SLUICE_RETURN_IF_ERROR(run_.driver->end_step());
     const Seconds tail = seconds_since(tail_begin);
     policy_seconds_ = now();
     amend(trace, tail);
-    SLUICE_CHECK(copies_->copied_in() - copied_in_before == bytes_in() &&
-                     copies_->copied_out() - copied_out_before == bytes_out(),
-                 "as many bytes are copied as the policy said");
     return trace;
   }
 
   Status read_tensor(graph::TensorId tensor, std::span<std::byte> bytes) override {
-    return inner_->read_tensor(tensor, bytes);
+    SLUICE_RETURN_IF_ERROR(bring(tensor, bytes.size(), {.reads = true}));
+    return run_.inner->read_tensor(tensor, bytes);
   }
   Status write_tensor(graph::TensorId tensor, std::span<const std::byte> bytes) override {
-    return inner_->write_tensor(tensor, bytes);
+    SLUICE_RETURN_IF_ERROR(bring(tensor, bytes.size(), {.writes = true}));
+    return run_.inner->write_tensor(tensor, bytes);
   }
 
   std::vector<std::string> notes() const override {
-    std::vector<std::string> notes = inner_->notes();
-    notes.push_back(note_);
+    std::vector<std::string> notes = run_.inner->notes();
+    notes.push_back(fmt::format("{} {}", policy_name_, run_.driver->note()));
     return notes;
   }
 
   const ExecutedCharges& last_step() const override { return last_; }
-  std::vector<std::pair<std::string, double>> figures() const override { return policy_->figures(); }
+  std::vector<std::pair<std::string, double>> figures() const override { return run_.policy->figures(); }
 
  private:
   struct OpTimes {
@@ -80,45 +74,50 @@ class ObservingExecutor final : public PolicyExecutor, private OpObserver {
     Seconds bookkeeping_behind = 0;  // of the step, up to and with this op
   };
 
-  // Copied in the step.
-  Bytes bytes_in() const { return last_.charge.copied_in + last_.background.in; }
-  Bytes bytes_out() const { return last_.charge.copied_out + last_.background.out; }
-
   // The policy's clock.
   Seconds now() const { return policy_seconds_ + seconds_since(step_begin_) - bookkeeping_; }
 
-  template <typename Work>
-  auto outside_of_time(const Work& work) {
+  // Asks the policy.
+  template <typename Question>
+  void ask(const Question& question) {
     const Clock::time_point begin = Clock::now();
-    auto result = work();
-    bookkeeping_ += seconds_since(begin);
-    return result;
+    moves_.clear();
+    question();
+    if (run_.emulated) bookkeeping_ += seconds_since(begin);
+  }
+
+  // Between steps: a tensor that is read or written is an access like any other.
+  Status bring(graph::TensorId tensor, std::size_t size, policies::Access access) {
+    const auto bytes = static_cast<Bytes>(size);
+    const Bytes offset = run_.layout.offsets[tensor];
+    if (run_.emulated || offset == layout::kUnplaced) return {};
+    access.bytes = {offset, offset + bytes};
+    moves_.clear();
+    const policies::AccessCharge charge = run_.policy->access(std::span(&access, 1), policy_seconds_, moves_);
+    return run_.driver->before_op(std::span(&access, 1), charge, moves_);
   }
 
   Status before_op(graph::OpIndex op, std::span<void* const> /*operands*/) override {
     const Seconds asked = now();
-    charge_ = outside_of_time([&] { return policies::charge_op(*policy_, accesses_, op, asked); });
+    ask([&] { charge_ = policies::charge_op(*run_.policy, run_.accesses, op, asked, moves_); });
     last_.charge += charge_;
     last_.ops.push_back(charge_);
+    last_.before += memory::copied_by(moves_);
+    memory::add_to_links(machine_, moves_, link_bytes_);
     const Clock::time_point begin = Clock::now();
-    if (const Seconds wait = policies::wait_seconds(machine_, tiers_, charge_); wait > 0) {
-      copies_->copy_now(charge_.copied_in, charge_.copied_out);
-      waits_.add(std::max(0.0, wait - seconds_since(begin)));
-    }
+    SLUICE_RETURN_IF_ERROR(run_.driver->before_op(run_.accesses.ops[as_index(op)], charge_, moves_));
     ops_[as_index(op)].stall = seconds_since(begin);
     op_begin_ = now();
     return {};
   }
 
   void after_op(graph::OpIndex op) override {
-    const Seconds in_fast = now() - op_begin_;
-    slow_delays_.add(profile::op_seconds_with(in_fast, policies::slow_seconds(machine_, tiers_.slow, charge_)) -
-                     in_fast);
+    run_.driver->after_op(now() - op_begin_, charge_);
     const Seconds end = now();
-    const policies::BackgroundWork work = outside_of_time([&] { return policy_->advance(op_begin_, end); });
-    last_.background.in += work.in;
-    last_.background.out += work.out;
-    copies_->submit(work.in, work.out);
+    ask([&] { run_.policy->advance(op_begin_, end, moves_); });
+    last_.beside += memory::copied_by(moves_);
+    memory::add_to_links(machine_, moves_, link_bytes_);
+    run_.driver->begin(moves_);
     ops_[as_index(op)].bookkeeping_behind = bookkeeping_;
   }
 
@@ -134,27 +133,20 @@ class ObservingExecutor final : public PolicyExecutor, private OpObserver {
     }
     trace.step_seconds += tail - bookkeeping_;
     trace.stall_seconds += tail;
-    trace.link_bytes.assign(machine_.links.size(), 0);
-    trace.link_bytes[as_index(tiers_.inward)] = bytes_in();
-    trace.link_bytes[as_index(tiers_.outward)] = bytes_out();
-    trace.raw_link_bytes = trace.link_bytes;
+    trace.link_bytes = trace.raw_link_bytes = link_bytes_;
   }
 
-  std::unique_ptr<Executor> inner_;
-  policies::StepAccesses accesses_;
+  PolicyRun run_;
   memory::Machine machine_;
-  policies::PolicyTiers tiers_;
-  std::unique_ptr<policies::Policy> policy_;
-  std::unique_ptr<PageCopies> copies_;
-  std::string note_;
-  DelayInjector slow_delays_;
-  DelayInjector waits_;
+  std::string policy_name_;
   std::vector<OpTimes> ops_;  // of the running step
   ExecutedCharges last_;
+  std::vector<Bytes> link_bytes_;  // of the running step
   policies::AccessCharge charge_;  // of the running op
+  memory::MoveList moves_;         // that were decided last
   Seconds op_begin_ = 0;           // by the policy's clock
   Seconds policy_seconds_ = 0;     // at the begin of the step
-  Seconds bookkeeping_ = 0;        // of the running step
+  Seconds bookkeeping_ = 0;        // of the running step: not to count
   Clock::time_point step_begin_;
 };
 
@@ -169,38 +161,64 @@ Status check_fast_only(const program::Program& program, std::string_view policy)
                                                  policy)};
 }
 
+bool is_emulated(const memory::Machine& machine) { return machine.tier(policies::kSlowTier).emulated(); }
+
 }  // namespace
 
-Result<policies::PolicyTiers> check_policy_run(const memory::Machine& machine, const policies::PolicyEntry& entry) {
-  SLUICE_ASSIGN(const policies::PolicyTiers tiers, policies::find_policy_tiers(entry, machine));
-  const memory::Tier& slow = machine.tier(tiers.slow);
-  if (slow.emulated()) return tiers;
-  return Error{ErrorCode::kUnsupported,
-               fmt::format("policy {} runs on emulated slow memory only, and tier '{}' is real; name an emulated one "
-                           "(--slow optane or --slow pmbd), or predict it with sluice simulate",
-                           entry.name, slow.name)};
+Status check_policy_run(const memory::Machine& machine, const policies::PolicyEntry& entry) {
+  SLUICE_RETURN_IF_ERROR(policies::check_policy_tiers(entry, machine));
+  const std::string& slow = machine.tier(policies::kSlowTier).name;
+  if (is_emulated(machine)) {
+    if (machine.tiers.size() == 2) return {};
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("policy {} runs with one emulated tier, and this machine has more; "
+                             "predict it with sluice simulate",
+                             entry.name)};
+  }
+  if (entry.pages->in_hardware) {
+    return Error{
+        ErrorCode::kUnsupported,
+        fmt::format("policy {} is the hardware's, and tier '{}' is real; name an emulated one (--slow optane or "
+                    "--slow pmbd), or predict it with sluice simulate",
+                    entry.name, slow)};
+  }
+  if (const Status movable = memory::check_movable(machine); !movable.ok()) {
+    return Error{movable.error().code,
+                 fmt::format("policy {}: {}; name an emulated tier (--slow optane or --slow pmbd), or predict it with "
+                             "sluice simulate",
+                             entry.name, movable.error().message)};
+  }
+  return {};
 }
 
 Result<std::unique_ptr<PolicyExecutor>> PolicyExecutor::create(kernels::CompiledGraph& compiled,
                                                                const memory::Machine& machine, program::Program program,
                                                                std::span<const Bytes> budgets,
                                                                const policies::ChosenPages& chosen) {
-  SLUICE_ASSIGN(const policies::PolicyTiers tiers, check_policy_run(machine, *chosen.entry));
+  SLUICE_RETURN_IF_ERROR(check_policy_run(machine, *chosen.entry));
   SLUICE_RETURN_IF_ERROR(check_fast_only(program, chosen.entry->name));
-  const graph::Liveness liveness = graph::analyze_liveness(compiled.graph());
-  const layout::PageLayout layout = layout::allocation_order_layout(compiled.graph(), liveness);
-  const policies::PolicyMemory memory = policies::policy_memory(machine, tiers, chosen.fast_bytes, layout.bytes);
-  SLUICE_ASSIGN(auto policy, policies::make_policy(*chosen.entry, memory, chosen.tuning));
-  const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  SLUICE_ASSIGN(auto copies, PageCopies::create(machine.threads, std::min(chosen.tuning.copy_threads, cores),
-                                                machine.link(tiers.inward), machine.link(tiers.outward)));
-  const profile::OpTraffic traffic(compiled.graph(), machine.cache_bytes);
-  SLUICE_ASSIGN(auto inner, Executor::create(compiled, machine, std::move(program), budgets));
-  return std::unique_ptr<PolicyExecutor>(std::make_unique<ObservingExecutor>(
-      std::move(inner), policies::step_accesses(compiled.graph(), liveness, layout, traffic), machine, tiers,
-      std::move(policy), std::move(copies),
-      fmt::format("{} is emulated: data stay in fast memory, its copies and delays are added to the step",
-                  chosen.entry->name)));
+  const graph::Graph& graph = compiled.graph();
+  const graph::Liveness liveness = graph::analyze_liveness(graph);
+  PolicyRun run{.layout = layout::allocation_order_layout(graph, liveness), .emulated = is_emulated(machine)};
+  run.accesses = policies::step_accesses(graph, liveness, run.layout, profile::OpTraffic(graph, machine.cache_bytes));
+  SLUICE_ASSIGN(run.policy, policies::make_policy(*chosen.entry,
+                                                  policies::policy_memory(machine, chosen.fast_bytes, run.layout.bytes),
+                                                  chosen.tuning));
+  if (run.emulated) {
+    SLUICE_ASSIGN(run.driver, emulate_moves(machine, chosen.tuning.copy_threads));
+    SLUICE_ASSIGN(run.inner, Executor::create(compiled, machine, std::move(program), budgets));
+  } else {
+    SLUICE_RETURN_IF_ERROR(check_ops_fit(graph, run.accesses, chosen));
+    const SpaceProgram space =
+        in_address_space(std::move(program), graph, run.layout, machine, chosen.tuning.page_bytes);
+    auto memory = std::make_shared<RunMemory>(space.machine);
+    SLUICE_RETURN_IF_ERROR(
+        memory->change_to(kept_elsewhere(compiled), {graph, space.program, space.program.arena_bytes}));
+    run.driver = perform_moves_for_real(machine, memory->storages(), chosen.tuning.page_bytes);
+    SLUICE_ASSIGN(run.inner, Executor::create(std::move(memory), space.program));
+  }
+  return std::unique_ptr<PolicyExecutor>(
+      std::make_unique<ObservingExecutor>(std::move(run), machine, chosen.entry->name));
 }
 
 }  // namespace sluice::exec

@@ -1,20 +1,18 @@
-// Runs steps under a policy (policies/policy.hpp), on memory whose slowness is emulated.
+// Runs steps under a policy (policies/policy.hpp).
 //
-// The program is fast-only's, and its data never change address: ops compute what they always compute, so results have
-// the same bits under every policy. What a policy does to a step is added to it:
-//   - before each op the policy is asked. What it copies before the op is really copied, as page frames between two
-//     arenas (policy_copies.hpp), and takes as long as the emulated links and faults would (wait_seconds()): a stall;
-//   - behind each op the delay for bytes found in slow memory is injected (slow_seconds(), delay_injector.hpp);
-//   - what the policy's own threads copied during an op is copied by threads of ours behind that op, beside the ops
-//     that follow. There are at most as many of these threads as cores. The step ends when they are done.
-// So the fast tier holds everything: RSS is fast-only's. `fast_bytes` is only the room that the policy believes in.
+//   before each op   the policy is asked; what it wants moved first is a stall
+//   behind each op   the policy's own threads have had the op's time; what they moved goes on beside the ops that follow
 //
-// Time. A policy sees the wall clock of the steps, one behind the other; the time between steps does not count. The
-// policy's bookkeeping (lists, tags) is taken out of all times: it takes milliseconds here, and in reality the hardware
-// or the kernel would do it.
+// The policy decides, and a driver (move_driver.hpp) makes it true. Where slow memory is emulated, the driver adds the time of the moves to
+// a step whose data stay in fast memory. On a real file or memory node it moves the pages: the step's tensors lie at
+// the addresses of layout/page_layout.hpp, which are the policy's, and pages that are not in fast memory do not take any.
+// Either way ops compute what they always compute, so results have the same bits under every policy.
 //
-// The slow tier must be emulated (kUnsupported otherwise), and addressable where the policy uses it in place. One
-// caller at a time.
+// Time. A policy sees the wall clock of the steps, one behind the other; the time between steps does not count. What the
+// policy takes for its own lists and tags counts where moves are made. Where they are emulated it is taken out of all times: in reality
+// the hardware or the kernel would do it.
+//
+// One caller at a time.
 #pragma once
 
 #include "sluice/exec/executor.hpp"
@@ -26,12 +24,14 @@ namespace sluice::exec {
 struct ExecutedCharges {
   std::vector<policies::AccessCharge> ops;  // by OpIndex
   policies::AccessCharge charge;            // their sum
-  policies::BackgroundWork background;
+  memory::Copied before;                    // ops waited for these
+  memory::Copied beside;
 };
 
 class PolicyExecutor : public Executor {
  public:
-  // `program` must use the fast tier alone (kMismatch); other arguments as for Executor::create().
+  // `program` must use the fast tier alone (kMismatch); other arguments as for Executor::create(). kInfeasible where an op
+  // uses more at once than the policy has fast memory, and cannot use slow memory in place.
   static Result<std::unique_ptr<PolicyExecutor>> create(kernels::CompiledGraph& compiled,
                                                         const memory::Machine& machine, program::Program program,
                                                         std::span<const Bytes> budgets,
@@ -41,7 +41,7 @@ class PolicyExecutor : public Executor {
   virtual std::vector<std::pair<std::string, double>> figures() const = 0;  // Policy::figures()
 };
 
-// Whether such a run is possible on this machine, and with which tiers: create()'s errors, before anything is reserved.
-Result<policies::PolicyTiers> check_policy_run(const memory::Machine& machine, const policies::PolicyEntry& entry);
+// Whether such a run is possible on this machine: create()'s errors, before anything is reserved.
+Status check_policy_run(const memory::Machine& machine, const policies::PolicyEntry& entry);
 
 }  // namespace sluice::exec

@@ -65,35 +65,85 @@ Result<std::unique_ptr<PolicyExecutor>> make(kernels::CompiledGraph& compiled, c
   return PolicyExecutor::create(compiled, machine, std::move(program), budgets, chosen);
 }
 
+bool is_persistent(const graph::Graph& graph, graph::TensorId id) {
+  return graph::is_persistent(graph.tensor(id).role);
+}
+
+// Three steps from the same start, once under the policy and once plainly: the same bits in every persistent tensor.
+void expect_bits_of_the_plain_step(std::uint64_t seed, const memory::Machine& machine,
+                                   const policies::ChosenPages& run) {
+  testing::MixingGraph compiled(testing::random_graph(seed));
+  testing::MixingGraph plain(compiled.graph());
+  testing::GraphRunner runner(plain);
+  auto executor = make(compiled, machine, run);
+  ASSERT_TRUE(executor.ok()) << executor.error().message;
+  for (graph::TensorId id = 0; id < plain.graph().tensor_count(); ++id) {
+    if (!is_persistent(plain.graph(), id)) continue;
+    const std::vector<std::byte> bytes = testing::start_bytes(plain.graph().tensor(id), id);
+    ASSERT_TRUE((*executor)->write_tensor(id, bytes).ok());
+    std::memcpy(runner.data(id), bytes.data(), bytes.size());
+  }
+  for (kernels::StepContext context; context.step < 3; ++context.step) {
+    const auto trace = (*executor)->run_step(context);
+    ASSERT_TRUE(trace.ok()) << trace.error().message;
+    runner.run_step(context);
+  }
+  for (graph::TensorId id = 0; id < plain.graph().tensor_count(); ++id) {
+    if (!is_persistent(plain.graph(), id)) continue;
+    std::vector<std::byte> bytes(as_index(plain.graph().tensor(id).bytes));
+    ASSERT_TRUE((*executor)->read_tensor(id, bytes).ok());
+    EXPECT_EQ(std::memcmp(bytes.data(), runner.data(id), bytes.size()), 0) << plain.graph().tensor(id).name;
+  }
+}
+
 TEST(PolicyExecutor, GivesTheBitsOfThePlainStep) {
   for (std::uint64_t seed = 0; seed < 6; ++seed) {
     for (const policies::PolicyEntry& entry : policies::policies()) {
       if (!entry.pages) continue;
       SCOPED_TRACE("seed " + std::to_string(seed) + ", " + std::string(entry.name));
-      testing::MixingGraph compiled(testing::random_graph(seed));
-      testing::MixingGraph plain(compiled.graph());
-      testing::GraphRunner runner(plain);
-      auto executor = make(compiled, emulated_machine(), chosen(entry.name, 64 * kKiB));
-      ASSERT_TRUE(executor.ok()) << executor.error().message;
-      const auto persistent = [&](graph::TensorId id) { return graph::is_persistent(plain.graph().tensor(id).role); };
-      for (graph::TensorId id = 0; id < plain.graph().tensor_count(); ++id) {
-        if (!persistent(id)) continue;
-        const std::vector<std::byte> bytes = testing::start_bytes(plain.graph().tensor(id), id);
-        ASSERT_TRUE((*executor)->write_tensor(id, bytes).ok());
-        std::memcpy(runner.data(id), bytes.data(), bytes.size());
-      }
-      for (kernels::StepContext context; context.step < 3; ++context.step) {
-        ASSERT_TRUE((*executor)->run_step(context).ok());
-        runner.run_step(context);
-      }
-      for (graph::TensorId id = 0; id < plain.graph().tensor_count(); ++id) {
-        if (!persistent(id)) continue;
-        std::vector<std::byte> bytes(as_index(plain.graph().tensor(id).bytes));
-        ASSERT_TRUE((*executor)->read_tensor(id, bytes).ok());
-        EXPECT_EQ(std::memcmp(bytes.data(), runner.data(id), bytes.size()), 0) << plain.graph().tensor(id).name;
+      expect_bits_of_the_plain_step(seed, emulated_machine(), chosen(entry.name, 64 * kKiB));
+    }
+  }
+}
+
+// A real file: pages leave fast memory and come back.
+memory::Machine file_machine() {
+  memory::Machine machine = testing::tiny_machine(memory::TierKind::kFile);
+  machine.tiers[1].path = ::testing::TempDir() + "sluice_policy_test.spill";
+  machine.tiers[1].addressable = false;
+  return machine;
+}
+
+// The least fast memory in which every op's pages of 4 KiB are together.
+Bytes least_fast_bytes(const graph::Graph& graph) {
+  Bytes most = 0;
+  for (const graph::Op& op : graph.ops()) {
+    Bytes bytes = 0;
+    for (const graph::TensorId id : graph::distinct_operands(op)) bytes += graph.tensor(id).bytes + 8 * kKiB;
+    most = std::max(most, align_up(bytes, 4 * kKiB));
+  }
+  return most;
+}
+
+TEST(PolicyExecutor, MovesPagesToARealFileAndBack) {
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    const Bytes least = least_fast_bytes(testing::random_graph(seed));
+    for (const char* policy : {"um:page=4KiB", "um-prefetch:page=4KiB", "um:page=4KiB:fault-bytes=4KiB"}) {
+      for (const Bytes fast_bytes : {least, 2 * least, 8 * least}) {
+        SCOPED_TRACE(std::string(policy) + ", seed " + std::to_string(seed) + ", " + format_bytes(fast_bytes));
+        expect_bits_of_the_plain_step(seed, file_machine(), chosen(policy, fast_bytes));
       }
     }
   }
+}
+
+TEST(PolicyExecutor, WhatAnOpNeedsAtOnceHasToFit) {
+  testing::MixingGraph compiled(testing::random_graph(3));
+  const auto refused = make(compiled, file_machine(), chosen("um:page=4KiB", 8 * kKiB));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kInfeasible);
+  EXPECT_EQ(refused.error().available_bytes, 8 * kKiB);
+  EXPECT_GT(refused.error().requested_bytes, 8 * kKiB);
 }
 
 // Policies without passes or background work do the same whatever the time: the step's charges are those of the policy
@@ -111,17 +161,22 @@ TEST(PolicyExecutor, ChargesWhatThePolicySays) {
     const layout::PageLayout layout = layout::allocation_order_layout(compiled.graph(), liveness);
     const policies::StepAccesses accesses =
         policies::step_accesses(compiled.graph(), liveness, layout, profile::OpTraffic(compiled.graph(), 0));
-    const policies::PolicyTiers tiers = *check_policy_run(machine, *run.entry);
-    const policies::PolicyMemory memory = policies::policy_memory(machine, tiers, run.fast_bytes, layout.bytes);
+    const policies::PolicyMemory memory = policies::policy_memory(machine, run.fast_bytes, layout.bytes);
     const std::unique_ptr<policies::Policy> policy = policies::make_policy(*run.entry, memory, run.tuning).value();
-    policy->access(accesses.initial, 0);
+    memory::MoveList placed;
+    policy->access(accesses.initial, 0, placed);
     for (kernels::StepContext context; context.step < 3; ++context.step) {
       policies::AccessCharge expected;
       Seconds charged = 0;
+      std::vector<Bytes> copied;
       for (graph::OpIndex op = 0; op < compiled.graph().op_count(); ++op) {
-        const policies::AccessCharge charge = policies::charge_op(*policy, accesses, op, 0);
-        charged += policies::wait_seconds(machine, tiers, charge) +
-                   profile::op_seconds_with(0, policies::slow_seconds(machine, tiers.slow, charge));
+        memory::MoveList moves;
+        const policies::AccessCharge charge = policies::charge_op(*policy, accesses, op, 0, moves);
+        std::vector<Bytes> of_op;
+        memory::add_to_links(machine, moves, of_op);
+        memory::add_to_links(machine, moves, copied);
+        charged += policies::wait_seconds(machine, of_op, charge.fault_seconds) +
+                   profile::op_seconds_with(0, policies::slow_seconds(machine, charge));
         expected += charge;
       }
       const auto trace = (*executor)->run_step(context);
@@ -129,11 +184,10 @@ TEST(PolicyExecutor, ChargesWhatThePolicySays) {
       const policies::AccessCharge& charge = (*executor)->last_step().charge;
       EXPECT_EQ(charge.requested, expected.requested);
       EXPECT_EQ(charge.found_fast, expected.found_fast);
-      EXPECT_EQ(charge.slow_read, expected.slow_read);
-      EXPECT_EQ(charge.slow_written, expected.slow_written);
-      EXPECT_EQ(charge.extra_written, expected.extra_written);
-      EXPECT_EQ(trace->link_bytes[as_index(tiers.inward)], expected.copied_in);
-      EXPECT_EQ(trace->link_bytes[as_index(tiers.outward)], expected.copied_out);
+      EXPECT_EQ(charge.slow_in_all().read, expected.slow_in_all().read);
+      EXPECT_EQ(charge.slow_in_all().written, expected.slow_in_all().written);
+      EXPECT_EQ(charge.slow_in_all().extra_written, expected.slow_in_all().extra_written);
+      EXPECT_EQ(trace->link_bytes, copied);
       // Waits go by quanta of a millisecond, and what goes over is credited to the next step.
       EXPECT_GE(trace->step_seconds, charged - 2e-3);
     }
@@ -181,7 +235,7 @@ TEST(PolicyExecutor, CopiesInTheBackgroundWhatPassesMove) {
   EXPECT_EQ(in, kMiB);
   EXPECT_EQ(out, kMiB);
   EXPECT_EQ((*executor)->last_step().charge.found_fast, kMiB);
-  EXPECT_EQ((*executor)->last_step().charge.slow_read, 0);
+  EXPECT_EQ((*executor)->last_step().charge.slow_in_all().read, 0);
 }
 
 TEST(PolicyExecutor, RefusesWhatItCannotEmulate) {
@@ -196,8 +250,11 @@ TEST(PolicyExecutor, RefusesWhatItCannotEmulate) {
   machine.tiers[1].addressable = false;
   EXPECT_EQ(refused("ial", kMiB).code, ErrorCode::kUnsupported);
   EXPECT_TRUE(make(compiled, machine, chosen("um", kMiB)).ok());
-  machine.tiers[1].kind = memory::TierKind::kFile;
+  machine.tiers[1].kind = memory::TierKind::kPinned;  // real, and its pages stay
   EXPECT_THAT(refused("um", kMiB).message, HasSubstr("emulated"));
+  machine.tiers[1].addressable = true;
+  machine.tiers[1].kind = memory::TierKind::kFile;
+  EXPECT_THAT(refused("memory-mode", kMiB).message, HasSubstr("hardware"));
 
   machine = emulated_machine();
   program::Program program = everything_fast(compiled.graph(), machine);

@@ -26,26 +26,26 @@ std::unique_ptr<TransferEngine> blocking_file_engine(const Link& link, const Tie
 }
 
 Result<std::unique_ptr<TransferEngine>> make_file_engine(const Machine& machine, const Link& link,
-                                                         const TierStorages& storages) {
+                                                         const TierStorages& storages, bool pages_stay) {
   if (storages.file(link.from) != nullptr && storages.file(link.to) != nullptr) {
     return Error{ErrorCode::kUnsupported, fmt::format("no engine moves bytes from file tier '{}' to file tier '{}'",
                                                       machine.tier(link.from).name, machine.tier(link.to).name)};
   }
-  auto engine = UringEngine::create(uring_config(machine, link, storages));
+  UringEngine::Config config = uring_config(machine, link, storages);
+  config.registers = pages_stay;
+  auto engine = UringEngine::create(std::move(config));
   if (engine.ok()) return std::unique_ptr<TransferEngine>(std::move(engine).value());
   if (engine.error().code != ErrorCode::kUnsupported) return engine.error();
   return blocking_file_engine(link, storages, engine.error().message + "; file transfers block their lane instead");
 }
 
-}  // namespace
-
-Result<std::unique_ptr<TransferEngine>> make_engine(const Machine& machine, LinkId link_id,
-                                                    const TierStorages& storages) {
+Result<std::unique_ptr<TransferEngine>> make(const Machine& machine, LinkId link_id, const TierStorages& storages,
+                                             bool pages_stay) {
   const Link& link = machine.link(link_id);
   std::unique_ptr<TransferEngine> engine;
   const bool file = storages.file(link.from) != nullptr || storages.file(link.to) != nullptr;
   if (file) {
-    SLUICE_ASSIGN(engine, make_file_engine(machine, link, storages));
+    SLUICE_ASSIGN(engine, make_file_engine(machine, link, storages, pages_stay));
   } else {
     const CopyFunction copy = link.to == kFastTier ? cached_copy : streaming_copy;
     engine =
@@ -54,6 +54,17 @@ Result<std::unique_ptr<TransferEngine>> make_engine(const Machine& machine, Link
   if (link.throttled && (file || held_bandwidth(link) == 0))
     engine = std::make_unique<ThrottledEngine>(std::move(engine), link.bandwidth, link.latency);
   return engine;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<TransferEngine>> make_engine(const Machine& machine, LinkId link, const TierStorages& storages) {
+  return make(machine, link, storages, true);
+}
+
+Result<std::unique_ptr<TransferEngine>> make_engine_of_pages(const Machine& machine, LinkId link,
+                                                             const TierStorages& storages) {
+  return make(machine, link, storages, false);
 }
 
 }  // namespace sluice::memory

@@ -17,4 +17,8 @@ namespace sluice::memory {
 // on. `storages` must outlive the engine and be as large as every transfer needs. Unsupported: file to file.
 Result<std::unique_ptr<TransferEngine>> make_engine(const Machine& machine, LinkId link, const TierStorages& storages);
 
+// The same where the arena's pages are given back to the system while they lie in a file: io_uring keeps none of them.
+Result<std::unique_ptr<TransferEngine>> make_engine_of_pages(const Machine& machine, LinkId link,
+                                                             const TierStorages& storages);
+
 }  // namespace sluice::memory
