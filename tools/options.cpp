@@ -6,9 +6,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iterator>
-#include <thread>
 
 #include "sluice/base/closest_name.hpp"
+#include "sluice/base/threads/cpu_affinity.hpp"
 #include "sluice/gpu/gpu_memory.hpp"
 #include "sluice/planners/registry/registry.hpp"
 #include "sluice/policies/policy_settings.hpp"
@@ -49,8 +49,6 @@ std::string setting_help() {
     text += fmt::format("\n{:>16}  {}: {}", "a policy", each.name, each.help);
   return text;
 }
-
-int core_count() { return static_cast<int>(std::max(1U, std::thread::hardware_concurrency())); }
 
 }  // namespace
 
@@ -98,7 +96,7 @@ void MachineArguments::add_to(CLI::App& command) {
 }
 
 Result<int> MachineArguments::thread_count() const {
-  const int cores = core_count();
+  const int cores = processor_count();
   if (threads < 0 || threads > cores) {
     return Error{ErrorCode::kBadInput,
                  fmt::format("--threads must be from 1 to the number of processors, {}; got {}", cores, threads)};
@@ -115,9 +113,9 @@ Result<std::vector<memory::ProcessorRequest>> MachineArguments::processor_reques
   SLUICE_ASSIGN(std::vector<memory::ProcessorRequest> requests, memory::parse_processors(processors));
   int together = 0;
   for (const memory::ProcessorRequest& each : requests) together += each.threads;
-  if (together <= core_count()) return requests;
+  if (together <= processor_count()) return requests;
   return bad_input(fmt::format("--processors {}: {} threads together, and this machine has {} cores to set aside",
-                               processors, together, core_count()));
+                               processors, together, processor_count()));
 }
 
 Result<memory::Machine> MachineArguments::machine(const std::optional<Bytes>& whole) const {

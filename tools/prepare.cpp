@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/progress/progress.hpp"
 #include "sluice/experiment/encoding_profiling.hpp"
 #include "sluice/experiment/first_figures.hpp"
@@ -46,7 +47,7 @@ Result<std::vector<graph::OpChoice>> asked_choices(const graph::Graph& graph, co
                                  machine.choices_of, plan.graph_name));
   }
   SLUICE_ASSIGN(std::vector<graph::OpChoice> choices, plan::choices_by_op(plan, graph));
-  SLUICE_RETURN_IF_ERROR(plan::check_choices(graph, static_cast<ProcessorId>(on.processor_count()), choices));
+  SLUICE_RETURN_IF_ERROR(plan::check_choices(graph, as_id<ProcessorId>(on.processor_count()), choices));
   return choices;
 }
 

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/parse.hpp"
 #include "tools/budget_arguments.hpp"
 #include "tools/chart_output.hpp"
@@ -18,8 +19,7 @@ constexpr std::string_view kOnnx = ".onnx";
 template <typename T>
 std::optional<std::size_t> find_duplicate(const std::vector<T>& list) {
   for (std::size_t i = 0; i < list.size(); ++i) {
-    if (std::find(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(i), list[i]) !=
-        list.begin() + static_cast<std::ptrdiff_t>(i)) {
+    if (std::find(list.begin(), iterator_at(list, i), list[i]) != iterator_at(list, i)) {
       return i;
     }
   }

@@ -13,7 +13,7 @@ constexpr std::uint64_t kSeed = 7;
 template <typename T>
 T* next_part(std::byte*& at, std::int64_t elements) {
   auto* const part = reinterpret_cast<T*>(at);
-  at += align_up(elements * static_cast<Bytes>(sizeof(T)), memory::kBlockAlignment);
+  at += align_up(elements * Bytes{sizeof(T)}, memory::kBlockAlignment);
   return part;
 }
 

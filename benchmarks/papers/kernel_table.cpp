@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "sluice/base/as_index.hpp"
 namespace sluice::benchmarks::autotm {
 namespace {
 
@@ -51,7 +52,7 @@ double work_of(std::string_view op, const std::vector<graph::Shape>& shapes) {
 }
 
 double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  const auto middle = iterator_at(values, values.size() / 2);
   std::ranges::nth_element(values, middle);
   return *middle;
 }

@@ -3,12 +3,11 @@
 //   keep_problem MODEL BATCH PROFILE FILE      after: sluice profile MODEL --batch BATCH --save PROFILE
 #include <fmt/format.h>
 
-#include <thread>
-
 #include "benchmarks/planners/kept_problem.hpp"
 #include "sluice/base/as_index.hpp"
 #include "sluice/base/atomic_file.hpp"
 #include "sluice/base/parse.hpp"
+#include "sluice/base/threads/cpu_affinity.hpp"
 #include "sluice/memory/presets.hpp"
 #include "sluice/profile/profile_file.hpp"
 #include "sluice/train/workload.hpp"
@@ -20,7 +19,7 @@ Status keep(std::span<char*> arguments) {
   const std::string batch = arguments[2];
   KeptProblem problem{.model = arguments[1]};
   train::WorkloadOptions options{.model = problem.model};
-  options.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  options.threads = processor_count();
   SLUICE_ASSIGN(problem.batch, parse_integer(batch, 1));
   options.shape.batch = problem.batch;
   SLUICE_ASSIGN(const train::Workload workload, train::build_workload(options));

@@ -42,7 +42,7 @@ class Numbering {
  public:
   std::int64_t operator()(const T& value) {
     for (std::size_t i = 0; i < values_.size(); ++i) {
-      if (values_[i] == value) return static_cast<std::int64_t>(i);
+      if (values_[i] == value) return as_id<std::int64_t>(i);
     }
     values_.push_back(value);
     return static_cast<std::int64_t>(values_.size() - 1);

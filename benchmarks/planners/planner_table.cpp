@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "benchmarks/planners/planner_rows.hpp"
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/json_file.hpp"
 #include "sluice/base/progress/progress.hpp"
 #include "sluice/report/run_record.hpp"
@@ -45,7 +46,7 @@ Status plan_problems(const TableArguments& arguments) {
   ProgressLine progress("planning");
   std::vector<PlannerRow> rows;
   for (std::size_t i = 0; i < problems.size(); ++i) {
-    progress.update(static_cast<std::int64_t>(i), std::ssize(problems), problems[i].model);
+    progress.update(as_id<std::int64_t>(i), std::ssize(problems), problems[i].model);
     for (PlannerRow& row : rows_of(problems[i], arguments.wanted)) rows.push_back(std::move(row));
     SLUICE_RETURN_IF_ERROR(
         report::write_json_file(arguments.json, {{"sluice", report::kVersion}, {"rows", rows_json(rows)}}));

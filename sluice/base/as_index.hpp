@@ -22,6 +22,11 @@ constexpr Id as_id(std::size_t position) {
   return static_cast<Id>(position);
 }
 
+// Where in a vector the element of a position is; one past the last for its size.
+constexpr auto iterator_at(auto& all, std::size_t position) {
+  return all.begin() + static_cast<std::ptrdiff_t>(position);
+}
+
 constexpr int count_of(const auto& all) { return static_cast<int>(all.size()); }
 
 }  // namespace sluice

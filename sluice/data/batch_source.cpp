@@ -92,7 +92,7 @@ Status BatchSource::fill_sample(const Targets& targets, std::int64_t position, s
     const auto values = segments.row<std::int32_t>(row);
     const std::size_t first = random_bits(seed_, kSegment, index) % values.size();
     std::fill_n(values.begin(), first, 0);
-    std::fill(values.begin() + static_cast<std::ptrdiff_t>(first), values.end(), 1);
+    std::fill(iterator_at(values, first), values.end(), 1);
   }
   if (const auto& noise = targets[graph::Content::kNoise]) {
     const auto values = noise.row<float>(row);

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "sluice/base/as_index.hpp"
+#include "sluice/base/threads/cpu_affinity.hpp"
 #include "sluice/doctor/control_group.hpp"
 #include "sluice/doctor/read_storage.hpp"
 #include "sluice/exec/ranks/mpi_ranks.hpp"
@@ -106,7 +107,7 @@ KernelFacts read_kernel() {
 // (measure/choice_profiler.hpp).
 std::vector<std::string> fingerprints_here() {
   std::vector<std::string> fingerprints;
-  const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  const int cores = processor_count();
   for (int threads = 1; threads <= cores; ++threads) {
     fingerprints.push_back(memory::host_machine(threads).compute_fingerprint());
     fingerprints.push_back(fingerprints.back() + "-reference");

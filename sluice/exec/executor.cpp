@@ -46,7 +46,7 @@ class ProgramExecutor : public Executor {
     }
     const ComputeContext computing{compiled_, machine_, program_, resolved_, ops_of_,
                                    progress_, trace_,   lanes_,   step_,     observer_};
-    for (ProcessorId id = 0; id < static_cast<ProcessorId>(ops_of_.size()); ++id) {
+    for (ProcessorId id = 0; id < as_id<ProcessorId>(ops_of_.size()); ++id) {
       processors_.push_back(std::make_unique<ComputeLane>(id, computing));
     }
     for (const auto& lane : lanes_) lane->start();

@@ -54,11 +54,11 @@ TEST(Progress, WakesOnlyTheLaneThatNeedsATransfer) {
 TEST(Progress, ComputeSleepsUntilTheTransferIsDone) {
   Progress progress(1, 1, 0);
   progress.begin_step();
+  EXPECT_FALSE(progress.transfer_done(0));
   std::thread lane([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     progress.finish_transfer(0);
   });
-  EXPECT_FALSE(progress.transfer_done(0));
   EXPECT_TRUE(progress.wait_for_transfer(0));
   EXPECT_GE(progress.seconds_since_step_start(), 0.004);
   lane.join();

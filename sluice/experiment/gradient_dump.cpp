@@ -178,7 +178,7 @@ class GradientDump {
     SLUICE_ASSIGN(const std::span<const float> values, access_->read(tensor));
     const graph::Shape& shape = graph().tensor(tensor).shape;
     const std::int64_t row = shape.empty() ? 1 : std::ssize(values) / shape.front();
-    const auto bytes = static_cast<std::int64_t>(sizeof(float));
+    const auto bytes = std::int64_t{sizeof(float)};
     return write_part(file, part.rows.begin * row * bytes, std::as_bytes(values));
   }
 

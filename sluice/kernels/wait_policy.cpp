@@ -23,9 +23,6 @@ namespace {
 constexpr std::chrono::milliseconds kPeriod(25);
 constexpr int kCallsPerListing = 40;
 
-// Those this process may use.
-int processor_count() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
-
 // A schedstat file begins with two numbers: nanoseconds run, and in run queues.
 std::optional<ThreadTimes::Sums> read_times(int file) {
   std::array<char, 80> text{};

@@ -43,7 +43,7 @@ Status measure_choice(kernels::CompiledGraph& compiled, const graph::OpChoice& c
 Status measure_processors(kernels::CompiledGraph& compiled, const memory::Machine& machine,
                           const profile::ProfileCache& cache, profile::Profile& profile,
                           const ProfileProgress& on_progress) {
-  for (ProcessorId processor = 1; processor < static_cast<ProcessorId>(machine.processor_count()); ++processor) {
+  for (ProcessorId processor = 1; processor < as_id<ProcessorId>(machine.processor_count()); ++processor) {
     const memory::Machine alone = machine_of(machine, processor);
     // Ops are told apart by their signatures, and these say nothing of another backend than the main processor's.
     const std::string& backend = machine.processors[as_index(processor)].backend;

@@ -26,7 +26,7 @@ void fill_with_half_zeros(std::byte* chunk) {
 }
 
 void fill_with_small_integers(std::byte* chunk) {
-  for (Bytes i = 0; i < memory::kEncodedChunkBytes; i += static_cast<Bytes>(sizeof kTwoBits)) {
+  for (Bytes i = 0; i < memory::kEncodedChunkBytes; i += Bytes{sizeof kTwoBits}) {
     const std::uint64_t eight = random_bits(1, 0, static_cast<std::uint64_t>(i)) & kTwoBits;
     std::memcpy(chunk + i, &eight, sizeof eight);
   }

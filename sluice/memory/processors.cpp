@@ -98,7 +98,7 @@ Status add_processors(const std::vector<ProcessorRequest>& requests, Machine& ma
     machine.processors.push_back(std::move(processor));
   }
   if (!machine.processors.empty()) machine.threads = machine.processors.front().threads;
-  for (ProcessorId id = 0; id < static_cast<ProcessorId>(machine.processors.size()); ++id) {
+  for (ProcessorId id = 0; id < as_id<ProcessorId>(machine.processors.size()); ++id) {
     for (const TierId tier : machine.processors[as_index(id)].tiers) {
       if (machine.owns(id, tier)) join_to_files(tier, machine);
     }

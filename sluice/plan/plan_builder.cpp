@@ -173,7 +173,7 @@ MigrationIndex PlanBuilder::add_migration(graph::TensorId tensor, ResidencyIndex
     SLUICE_CHECK(plan_.residencies[side].tensor == tensor, "a migration joins residencies of its own tensor");
   }
   plan_.migrations.push_back({tensor, from, to, issue_after, needed_by, cause});
-  return static_cast<MigrationIndex>(plan_.migrations.size()) - 1;
+  return as_id<MigrationIndex>(plan_.migrations.size()) - 1;
 }
 
 void PlanBuilder::add_block(std::vector<ResidencyIndex> members) {

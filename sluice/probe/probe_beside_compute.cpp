@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/base/threads/cpu_affinity.hpp"
 #include "sluice/kernels/compute_threads.hpp"
 #include "sluice/memory/transfer/shared_copy_engine.hpp"
@@ -111,7 +112,7 @@ class Copies {
 };
 
 double median_of(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  const auto middle = iterator_at(values, values.size() / 2);
   std::ranges::nth_element(values, middle);
   return *middle;
 }

@@ -89,7 +89,7 @@ class FileProbe {
   bool writes(std::size_t link) const { return machine_.tier(machine_.link(links_[link]).to).kind->in_file; }
 
   // Each link in its own part of the file, so that those that run at once do not overlap.
-  StreamRoom room_of(std::size_t link) const { return storage_.room(static_cast<int>(link), count_of(links_)); }
+  StreamRoom room_of(std::size_t link) const { return storage_.room(as_id<int>(link), count_of(links_)); }
 
   Bytes fitting(Bytes transfer_bytes) const {
     const StreamRoom room = room_of(0);

@@ -32,7 +32,7 @@ void on_threads(int threads, const std::function<void(int)>& work) {
 // Sums the words, so that the reads cannot be left out.
 std::uint64_t sum_words(const std::byte* data, Bytes bytes) {
   std::uint64_t sum = 0;
-  for (Bytes i = 0; i < bytes; i += static_cast<Bytes>(sizeof sum)) {
+  for (Bytes i = 0; i < bytes; i += Bytes{sizeof sum}) {
     std::uint64_t word = 0;
     std::memcpy(&word, data + i, sizeof word);
     sum += word;

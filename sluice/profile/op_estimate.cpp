@@ -75,7 +75,7 @@ Seconds OpEstimator::seconds(graph::OpKind kind, const OpWork& work) const {
   std::vector<Known> nearest = found->second;
   const std::size_t count = std::min(kNeighbours, nearest.size());
   const auto to_work = [&](const Known& each) { return distance(each.work, work); };
-  std::ranges::partial_sort(nearest, nearest.begin() + static_cast<std::ptrdiff_t>(count), {}, to_work);
+  std::ranges::partial_sort(nearest, iterator_at(nearest, count), {}, to_work);
   double sum = 0, weights = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const double weight = 1 / (kClose + to_work(nearest[i]));

@@ -42,7 +42,7 @@ class TraceWriter {
         program_(program),
         residencies_are_obeyed_(!std::holds_alternative<policies::DtrRun>(run)) {
     events_.push_back(lane_name(kComputeLane, machine.processors.empty() ? "compute" : processor_name(kMainProcessor)));
-    for (ProcessorId id = 1; id < static_cast<ProcessorId>(machine.processors.size()); ++id) {
+    for (ProcessorId id = 1; id < as_id<ProcessorId>(machine.processors.size()); ++id) {
       events_.push_back(lane_name(processor_lane(id), processor_name(id)));
     }
     for (std::size_t i = 0; i < machine.links.size(); ++i) {

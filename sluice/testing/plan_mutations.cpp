@@ -65,7 +65,7 @@ bool filled_after(const plan::Plan& plan, plan::ResidencyIndex residency, graph:
 }
 
 void delete_migration(plan::Plan& plan, std::size_t index) {
-  plan.migrations.erase(plan.migrations.begin() + static_cast<std::ptrdiff_t>(index));
+  plan.migrations.erase(iterator_at(plan.migrations, index));
 }
 
 bool misalign_offset(PlanCase& c) {
@@ -137,8 +137,7 @@ bool choose_no_implementation(PlanCase& c) {
 }
 
 bool choose_no_processor(PlanCase& c) {
-  c.plan.ops[c.random.between(0, c.graph.op_count() - 1)].processor =
-      static_cast<ProcessorId>(c.machine.processor_count());
+  c.plan.ops[c.random.between(0, c.graph.op_count() - 1)].processor = as_id<ProcessorId>(c.machine.processor_count());
   return true;
 }
 

@@ -1,5 +1,7 @@
 #include "sluice/train/estimated_profile.hpp"
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::train {
 namespace {
 
@@ -18,7 +20,7 @@ profile::Profile estimated_profile(const graph::Graph& graph, const memory::Mach
     for (const graph::TensorId id : op.outputs) bytes += graph.tensor(id).bytes;
     profile.op_seconds.push_back(static_cast<double>(bytes) / kAssumedBandwidth);
   }
-  for (ProcessorId id = 1; id < static_cast<ProcessorId>(machine.processor_count()); ++id) {
+  for (ProcessorId id = 1; id < as_id<ProcessorId>(machine.processor_count()); ++id) {
     profile.choices[{0, id}] = std::make_shared<const profile::OpTimes>(profile::OpTimes{profile.op_seconds, {}});
   }
   return profile;

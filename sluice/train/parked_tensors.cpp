@@ -15,7 +15,7 @@ namespace sluice::train {
 namespace {
 
 constexpr std::int64_t kElementsAtOnce = 1 << 18;
-constexpr auto kElementBytes = static_cast<Bytes>(sizeof(float));
+constexpr auto kElementBytes = Bytes{sizeof(float)};
 
 // Some rows of a whole parameter.
 struct ParkedRows {

@@ -15,7 +15,7 @@ constexpr std::array kPhases{graph::Phase::kForward, graph::Phase::kBackward, gr
 
 Result<ProcessorId> find_processor(const memory::Machine& machine, std::string_view name) {
   const auto found = std::ranges::find(machine.processors, name, &memory::Processor::name);
-  if (found != machine.processors.end()) return static_cast<ProcessorId>(found - machine.processors.begin());
+  if (found != machine.processors.end()) return as_id<ProcessorId>(found - machine.processors.begin());
   std::vector<std::string> known;
   for (const memory::Processor& each : machine.processors) known.push_back(each.name);
   if (known.empty()) return bad_input("--on needs --processors, such as device:1,host:1");

@@ -3,6 +3,9 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include <algorithm>
+#include <thread>
+
 namespace sluice {
 
 void allow_every_cpu() {
@@ -28,6 +31,8 @@ void keep_to_cores(int first, int count) {
   }
   (void)pthread_setaffinity_np(pthread_self(), sizeof(own), &own);
 }
+
+int processor_count() { return static_cast<int>(std::max(1U, std::thread::hardware_concurrency())); }
 
 int usable_cpus() {
   cpu_set_t all;

@@ -12,6 +12,9 @@ void allow_every_cpu();
 // `first`, counted from 0. On every CPU where there are not so many.
 void keep_to_cores(int first, int count);
 
+// The CPUs of this process, at least 1.
+int processor_count();
+
 // The CPUs that the calling thread may run on, at least 1.
 int usable_cpus();
 

@@ -1,10 +1,10 @@
 #include "sluice/exec/policy/emulated_moves.hpp"
 
 #include <algorithm>
-#include <thread>
 
 #include "sluice/base/check.hpp"
 #include "sluice/base/clock.hpp"
+#include "sluice/base/threads/cpu_affinity.hpp"
 #include "sluice/exec/delay_injector.hpp"
 #include "sluice/exec/policy/policy_copies.hpp"
 #include "sluice/policies/charge.hpp"
@@ -65,7 +65,7 @@ class EmulatedMoves final : public MoveDriver {
 }  // namespace
 
 Result<std::unique_ptr<MoveDriver>> emulate_moves(const memory::Machine& machine, int copy_threads) {
-  const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  const int cores = processor_count();
   SLUICE_ASSIGN(auto copies,
                 PageCopies::create(machine.threads, std::min(copy_threads, cores),
                                    machine.link(*machine.link_between(policies::kSlowTier, memory::kFastTier)),

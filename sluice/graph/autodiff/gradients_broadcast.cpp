@@ -39,7 +39,7 @@ std::vector<std::int64_t> repeated_axes(const Shape& part, const Shape& whole) {
   const std::size_t missing = whole.size() - part.size();
   for (std::size_t i = 0; i < whole.size(); ++i) {
     const std::int64_t extent = i < missing ? 1 : part[i - missing];
-    if (extent != whole[i]) axes.push_back(static_cast<std::int64_t>(i));
+    if (extent != whole[i]) axes.push_back(as_id<std::int64_t>(i));
   }
   return axes;
 }

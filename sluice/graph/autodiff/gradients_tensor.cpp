@@ -22,7 +22,7 @@ Permutation normalised(const Permutation& axes) { return axes == identity(axes.s
 
 Permutation inverse(const Permutation& axes) {
   Permutation result(axes.size());
-  for (std::size_t i = 0; i < axes.size(); ++i) result[as_index(axes[i])] = static_cast<std::int64_t>(i);
+  for (std::size_t i = 0; i < axes.size(); ++i) result[as_index(axes[i])] = as_id<std::int64_t>(i);
   return normalised(result);
 }
 

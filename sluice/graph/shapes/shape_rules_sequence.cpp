@@ -49,7 +49,7 @@ Result<Shapes> dense_shapes(const ShapeRule& rule) {
                                   to_string(weight), to_string(x)));
   }
   if (rule.inputs.size() == 3) SLUICE_RETURN_IF_ERROR(rule.expect_shape("bias", rule.inputs[2], {weight[0]}));
-  Shape y(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(*leading));
+  Shape y(x.begin(), iterator_at(x, *leading));
   y.push_back(weight[0]);
   return Shapes{std::move(y)};
 }

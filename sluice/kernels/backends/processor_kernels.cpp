@@ -61,7 +61,7 @@ Result<std::unique_ptr<CompiledGraph>> compile_for(const graph::Graph& logical,
     if (backends[id]->name() == backends.front()->name()) continue;
     for (graph::OpIndex op = 0; op < graph.op_count(); ++op) {
       if (!backends[id]->takes_over(main->graph(), graph.op(op)))
-        graph.op(op).no_kernel_on.push_back(static_cast<ProcessorId>(id));
+        graph.op(op).no_kernel_on.push_back(as_id<ProcessorId>(id));
     }
     others[id] = backends[id]->kernels_for(main->graph(), processors[id].threads);
   }

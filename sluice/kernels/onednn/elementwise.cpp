@@ -46,7 +46,7 @@ template <typename T, typename Function, typename... Sources>
 void make_elements(T* y, std::int64_t count, const Function& function, Source<Sources>... sources) {
   const std::int64_t whole = count / kLanes * kLanes;
   const bool overwrites = ((static_cast<const void*>(sources.data) == y) || ...);
-  const bool streaming = !overwrites && count * static_cast<std::int64_t>(sizeof(T)) >= kStreamedBytes;
+  const bool streaming = !overwrites && count * std::int64_t{sizeof(T)} >= kStreamedBytes;
 #pragma omp parallel
   {
 #pragma omp for schedule(static)

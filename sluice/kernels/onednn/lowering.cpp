@@ -212,7 +212,7 @@ class Lowering {
   }
 
   graph::TensorId add_tensor(graph::Tensor tensor, const Layout& stored) {
-    tensor.bytes = static_cast<Bytes>(stored.get_size());
+    tensor.bytes = bytes_of(stored);
     tensor.layout = layout_name(stored);
     result_.layouts.push_back(stored);
     return result_.graph.add_tensor(std::move(tensor));

@@ -181,7 +181,7 @@ KernelPtr make_lstm_cell(const KernelRequest& request, const dnnl::engine& engin
   kernel->bind(DNNL_ARG_WEIGHTS, 3, w);
   kernel->bind(DNNL_ARG_DST, kWorkspace, recurrent, offset);
   kernel->bind_scratchpad();
-  kernel->workspace_bytes = offset + static_cast<Bytes>(recurrent.get_size());
+  kernel->workspace_bytes = offset + bytes_of(recurrent);
   kernel->then([space, dtype, offset](Operands operands) {
     const auto* product = reinterpret_cast<const float*>(operand<std::byte>(operands, kWorkspace) + offset);
     with_element(dtype, [&]<typename T>(T) { forward<T>(space, product, operands); });

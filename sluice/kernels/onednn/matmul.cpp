@@ -117,7 +117,7 @@ class MatMul : public Kernel {
 
   Place reserve(const Layout& layout) {
     const Place place{kWorkspace, workspace_bytes};
-    workspace_bytes += align_up(static_cast<Bytes>(layout.get_size()), 64);
+    workspace_bytes += align_up(bytes_of(layout), 64);
     return place;
   }
 

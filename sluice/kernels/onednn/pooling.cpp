@@ -41,7 +41,7 @@ void relu(T* values, std::int64_t count) {
 }
 
 std::function<void(std::span<void* const>)> relu_of_output(const Layout& y, graph::DType dtype) {
-  const auto count = static_cast<std::int64_t>(y.get_size()) / graph::size_of(dtype);
+  const auto count = bytes_of(y) / graph::size_of(dtype);
   return [count, dtype](std::span<void* const> operands) {
     if (dtype == graph::DType::kBF16) {
       relu(static_cast<std::int16_t*>(operands[1]), count);

@@ -20,7 +20,7 @@ class PrimitiveKernel : public Kernel {
   PrimitiveKernel(const dnnl::primitive& primitive, const PrimitiveDesc& desc, const dnnl::engine& engine)
       : primitive_(primitive), stream_(engine), scratchpad_(desc.scratchpad_desc()) {
     implementation = desc.impl_info_str();
-    workspace_bytes = static_cast<Bytes>(scratchpad_.get_size());
+    workspace_bytes = bytes_of(scratchpad_);
   }
 
   // Argument `argument` of the primitive is operand `operand` (inputs, then outputs), from byte `offset`.

@@ -19,7 +19,7 @@ class ReorderedWeights : public Kernel {
     outside = *(written_ ? request.outputs[weights - inputs.size()] : request.inputs[weights]).layout;
     reorder_ = written_ ? make_reorder(inside, outside, engine) : make_reorder(outside, inside, engine);
     copy_begin_ = align_up(kernel_->workspace_bytes, kCopyAlignment);
-    workspace_bytes = copy_begin_ + static_cast<Bytes>(inside.get_size());
+    workspace_bytes = copy_begin_ + bytes_of(inside);
     operands_.resize(inputs.size() + outputs.size() + 1);
   }
 

@@ -23,7 +23,7 @@ class InParts : public Kernel {
       std::vector<Layout> layouts = parts;
       for (std::size_t i = 0; i < operands.size(); ++i) {
         const bool image = is_image[first + i];
-        strides_.push_back(image ? static_cast<Bytes>(parts[i].get_size()) : 0);
+        strides_.push_back(image ? bytes_of(parts[i]) : 0);
         if (image) layouts[i] = layout_like(parts[i], operands[i].shape);
       }
       return layouts;

@@ -22,7 +22,7 @@ Bytes mask_bytes(Bytes bytes, Bytes element_bytes) { return bytes / element_byte
 // Each returns how many elements were not zero. The values go to `values`, the mask to `mask`.
 template <typename Element>
 Bytes pack_plain(const std::byte* chunk, Bytes bytes, std::byte* values, std::uint8_t* mask) {
-  constexpr auto kSize = static_cast<Bytes>(sizeof(Element));
+  constexpr auto kSize = Bytes{sizeof(Element)};
   Bytes kept = 0;
   for (Bytes group = 0; group < bytes / kSize / kBitsInByte; ++group) {
     unsigned bits = 0;
@@ -42,7 +42,7 @@ Bytes pack_plain(const std::byte* chunk, Bytes bytes, std::byte* values, std::ui
 // From the end backwards, over the values at the front of `chunk`.
 template <typename Element>
 void unpack_plain(std::byte* chunk, Bytes bytes, Bytes kept, const std::uint8_t* mask) {
-  constexpr auto kSize = static_cast<Bytes>(sizeof(Element));
+  constexpr auto kSize = Bytes{sizeof(Element)};
   for (Bytes i = bytes / kSize; i-- > 0;) {
     const bool nonzero = ((mask[i / kBitsInByte] >> static_cast<unsigned>(i % kBitsInByte)) & 1U) != 0;
     Element element{};
@@ -99,7 +99,7 @@ bool has_vectors() { return false; }
 template <typename Element>
 Bytes count_nonzero(const std::byte* chunk, Bytes bytes) {
   Bytes count = 0;
-  for (Bytes i = 0; i < bytes; i += static_cast<Bytes>(sizeof(Element))) {
+  for (Bytes i = 0; i < bytes; i += Bytes{sizeof(Element)}) {
     Element element{};
     std::memcpy(&element, chunk + i, sizeof element);
     count += element != 0 ? 1 : 0;

@@ -185,7 +185,7 @@ Bytes PageTracker::table_bytes() const {
   Bytes bytes = static_cast<Bytes>(open_chunks_.table_bytes() + options_.most_watched * sizeof(watched_[0]) +
                                    options_.most_ranges * sizeof(ranges_[0]));
   for (const auto& range : ranges_) {
-    bytes += static_cast<Bytes>(sizeof(TrackedRange)) + range->chunk_count() * static_cast<Bytes>(sizeof(ChunkState));
+    bytes += Bytes{sizeof(TrackedRange)} + range->chunk_count() * Bytes{sizeof(ChunkState)};
   }
   return bytes;
 }

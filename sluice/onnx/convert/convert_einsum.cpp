@@ -47,18 +47,18 @@ Result<Labelled> without_repeats(Node& node, Labelled x) {
   for (std::size_t i = 0; i < x.labels.size(); ++i) {
     const std::size_t again = x.labels.find(x.labels[i], i + 1);
     if (again == std::string::npos) continue;
-    x.tensor = move_axis(node, x.tensor, static_cast<std::int64_t>(again), static_cast<std::int64_t>(i) + 1);
+    x.tensor = move_axis(node, x.tensor, static_cast<std::int64_t>(again), as_id<std::int64_t>(i) + 1);
     x.labels.erase(again, 1);
     if (node.builder.failed()) return x;
     graph::Shape shape = node.builder.shape(x.tensor);
     const std::int64_t extent = shape[i];
     if (shape[i + 1] != extent) return node.error("takes the diagonal of what is not square");
     SLUICE_RETURN_IF_ERROR(check_terms(node, extent, 1));
-    shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    shape.erase(iterator_at(shape, i) + 1);
     shape[i] = extent * extent;
     std::vector<std::int64_t> places;
     for (std::int64_t k = 0; k < extent; ++k) places.push_back(k * (extent + 1));
-    SLUICE_ASSIGN(x.tensor, take_along(node, reshape_to(node, x.tensor, shape), static_cast<std::int64_t>(i), places));
+    SLUICE_ASSIGN(x.tensor, take_along(node, reshape_to(node, x.tensor, shape), as_id<std::int64_t>(i), places));
     --i;  // there may be a third
   }
   return x;
@@ -74,7 +74,7 @@ Labelled summed_up(Node& node, Labelled x, const std::string& kept) {
       labels += x.labels[d];
       shape.push_back(node.builder.shape(x.tensor)[d]);
     } else {
-      axes.push_back(static_cast<std::int64_t>(d));
+      axes.push_back(as_id<std::int64_t>(d));
     }
   }
   if (axes.empty()) return x;

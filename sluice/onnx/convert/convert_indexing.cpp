@@ -156,7 +156,7 @@ Status convert_gather_blocks(Node& node) {
 std::vector<Places> updates_by_place(const Places& places, std::int64_t rows) {
   std::vector<Places> updates(as_index(rows));
   for (std::size_t i = 0; i < places.size(); ++i) {
-    updates[as_index(places[i])].push_back(static_cast<std::int64_t>(i));
+    updates[as_index(places[i])].push_back(as_id<std::int64_t>(i));
   }
   return updates;
 }

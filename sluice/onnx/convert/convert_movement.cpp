@@ -41,7 +41,7 @@ std::optional<graph::Shape> completed(graph::Shape target, const graph::Shape& x
       target[d] = x[d];
     }
     if (target[d] == -1 && open < 0) {
-      open = static_cast<std::int64_t>(d);
+      open = as_id<std::int64_t>(d);
     } else if (target[d] < 1 || target[d] > kMostElements / known) {
       return std::nullopt;
     } else {
@@ -142,7 +142,7 @@ Status convert_transpose(Node& node) {
   std::vector<std::int64_t> sorted = *axes;
   std::sort(sorted.begin(), sorted.end());
   for (std::size_t d = 0; d < sorted.size() || d < x.size(); ++d) {
-    if (sorted.size() != x.size() || sorted[d] != static_cast<std::int64_t>(d)) {
+    if (sorted.size() != x.size() || sorted[d] != as_id<std::int64_t>(d)) {
       return node.error(fmt::format("has the perm {} for {}", graph::to_string(*axes), graph::to_string(x)));
     }
   }

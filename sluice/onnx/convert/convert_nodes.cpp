@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/onnx/convert/converters.hpp"
 
 namespace sluice::onnx {
@@ -74,7 +75,7 @@ Status convert_node(Node& node) {
   SLUICE_ASSIGN(auto folded, fold_node(node));
   if (folded) {
     for (std::size_t i = 0; i < folded->size(); ++i) {
-      node.set(array_value(std::move((*folded)[i])), static_cast<int>(i));
+      node.set(array_value(std::move((*folded)[i])), as_id<int>(i));
     }
   } else {
     const Converter convert = find_converter(node.proto.op_type());

@@ -151,7 +151,7 @@ Status convert_dropout(Node& node) {
 // Before opset 13, softmaxes are of the rows of x cut before `axis`.
 graph::Shape matrix_cut_at(const graph::Shape& shape, std::int64_t axis) {
   graph::Shape matrix = {1, 1};
-  for (std::size_t d = 0; d < shape.size(); ++d) matrix[static_cast<std::int64_t>(d) < axis ? 0 : 1] *= shape[d];
+  for (std::size_t d = 0; d < shape.size(); ++d) matrix[as_id<std::int64_t>(d) < axis ? 0 : 1] *= shape[d];
   return matrix;
 }
 
@@ -170,7 +170,7 @@ Status softmax_along(Node& node, graph::TensorId x, std::int64_t axis, bool caus
     return {};
   }
   std::vector<std::int64_t> swapped(shape.size());
-  for (std::size_t d = 0; d < shape.size(); ++d) swapped[d] = static_cast<std::int64_t>(d);
+  for (std::size_t d = 0; d < shape.size(); ++d) swapped[d] = as_id<std::int64_t>(d);
   std::swap(swapped[as_index(axis)], swapped.back());
   node.set(builder.transpose(builder.softmax(builder.transpose(x, swapped)), swapped));
   return {};

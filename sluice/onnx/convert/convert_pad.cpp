@@ -130,7 +130,7 @@ Status convert_pad(Node& node) {
   for (std::size_t axis = 0; axis < x.size(); ++axis) {
     if (padding.before[axis] == 0 && padding.after[axis] == 0) continue;
     SLUICE_RETURN_IF_ERROR(check_terms(node, x[axis], 1));
-    SLUICE_ASSIGN(y, take_along(node, y, static_cast<std::int64_t>(axis), places_along(padding, axis, x[axis])));
+    SLUICE_ASSIGN(y, take_along(node, y, as_id<std::int64_t>(axis), places_along(padding, axis, x[axis])));
   }
   if (mode == "constant" && padding.value != 0 && !node.builder.failed()) {
     SLUICE_ASSIGN(y, with_number_around(node, y, padding, x));

@@ -67,7 +67,7 @@ Result<graph::TensorId> largest_of_taps(Node& node, graph::TensorId x, std::size
       places.push_back(side.holds(place) ? place : own);
     }
   }
-  const auto along = static_cast<std::int64_t>(axis);
+  const auto along = as_id<std::int64_t>(axis);
   SLUICE_ASSIGN(const graph::TensorId taps, take_along(node, x, along, places));
   if (node.builder.failed()) return taps;
   graph::Shape shape = node.builder.shape(taps);
@@ -190,8 +190,7 @@ Result<graph::TensorId> weighted_taps(Node& node, graph::TensorId x, const Sides
   for (std::size_t d = 0; d < sides.size(); ++d) {
     SLUICE_RETURN_IF_ERROR(check_terms(node, sides[d].outputs(), sides[d].kernel));
     const auto weight = [&](std::int64_t counted) { return mean ? 1 / static_cast<float>(counted) : 1.0F; };
-    SLUICE_ASSIGN(x,
-                  multiply_along(node, x, static_cast<std::int64_t>(d) + 2, taps_of(sides[d], count_padding, weight)));
+    SLUICE_ASSIGN(x, multiply_along(node, x, as_id<std::int64_t>(d) + 2, taps_of(sides[d], count_padding, weight)));
   }
   return x;
 }

@@ -78,7 +78,7 @@ Status convert_tile(Node& node) {
     if (shape[d] * repeats[d] > kMostMatrixTerms) return node.error("repeats a long axis too often");
     std::vector<std::int64_t> places;
     for (std::int64_t i = 0; i < shape[d] * repeats[d]; ++i) places.push_back(i % shape[d]);
-    SLUICE_ASSIGN(y, take_along(node, y, static_cast<std::int64_t>(d), places));
+    SLUICE_ASSIGN(y, take_along(node, y, as_id<std::int64_t>(d), places));
   }
   node.set(y);
   return {};

@@ -43,7 +43,7 @@ graph::TensorId without_axes(Node& node, graph::TensorId x, const Axes& axes) {
   const graph::Shape& shape = node.builder.shape(x);
   graph::Shape kept;
   for (std::size_t d = 0; d < shape.size(); ++d) {
-    if (!std::binary_search(axes.begin(), axes.end(), static_cast<std::int64_t>(d))) kept.push_back(shape[d]);
+    if (!std::binary_search(axes.begin(), axes.end(), as_id<std::int64_t>(d))) kept.push_back(shape[d]);
   }
   return reshape_to(node, x, kept.empty() ? graph::Shape{1} : kept);
 }

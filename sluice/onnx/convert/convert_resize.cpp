@@ -243,7 +243,7 @@ Status convert_resize(Node& node) {
     if (same) continue;
     SLUICE_RETURN_IF_ERROR(check_terms(node, axes[d].from, 4));
     SLUICE_RETURN_IF_ERROR(check_terms(node, axes[d].to, mode.mode == "nearest" ? 1 : 4));
-    SLUICE_ASSIGN(y, multiply_along(node, y, static_cast<std::int64_t>(d), matrix_of(mode, axes[d])));
+    SLUICE_ASSIGN(y, multiply_along(node, y, as_id<std::int64_t>(d), matrix_of(mode, axes[d])));
   }
   if (crops && mode.extrapolation != 0 && !node.builder.failed()) {
     SLUICE_ASSIGN(y, with_extrapolation(node, y, mode, axes));

@@ -163,7 +163,7 @@ Status convert_split(Node& node) {
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] < 1 || sizes[i] > shape[as_index(axis)] - at) return node.error("splits into sizes that do not fit");
     const Value x = node.value(0);
-    SLUICE_RETURN_IF_ERROR(set_part(node, x, axis, at, at + sizes[i], true, static_cast<int>(i)));
+    SLUICE_RETURN_IF_ERROR(set_part(node, x, axis, at, at + sizes[i], true, as_id<int>(i)));
     at += sizes[i];
   }
   if (at != shape[as_index(axis)] || sizes.size() != as_index(outputs))

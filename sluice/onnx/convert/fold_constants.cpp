@@ -109,7 +109,7 @@ Result<HostArray> fold_reshape(Node& node, const Arrays& inputs) {
   std::int64_t known = 1;
   for (std::size_t d = 0; d < shape.size(); ++d) {
     if (shape[d] == 0 && d < inputs[0].shape.size()) shape[d] = inputs[0].shape[d];
-    if (shape[d] == -1) open = static_cast<std::int64_t>(d);
+    if (shape[d] == -1) open = as_id<std::int64_t>(d);
     if (shape[d] > 0 && shape[d] <= kMostArrayElements / known) known *= shape[d];
   }
   if (open >= 0) shape[as_index(open)] = inputs[0].count() / known;
@@ -131,7 +131,7 @@ Result<HostArray> fold_unsqueeze(Node& node, const Arrays& inputs) {
   }
   graph::Shape shape;
   auto next = inputs[0].shape.begin();
-  for (std::size_t d = 0; d < rank; ++d) shape.push_back(added.contains(static_cast<std::int64_t>(d)) ? 1 : *next++);
+  for (std::size_t d = 0; d < rank; ++d) shape.push_back(added.contains(as_id<std::int64_t>(d)) ? 1 : *next++);
   return reshaped(inputs[0], std::move(shape));
 }
 
@@ -145,7 +145,7 @@ Result<HostArray> fold_squeeze(Node& node, const Arrays& inputs) {
   }
   graph::Shape shape;
   for (std::size_t d = 0; d < x.size(); ++d) {
-    const bool drop = axes.empty() ? x[d] == 1 : dropped.contains(static_cast<std::int64_t>(d));
+    const bool drop = axes.empty() ? x[d] == 1 : dropped.contains(as_id<std::int64_t>(d));
     if (!drop) shape.push_back(x[d]);
   }
   return reshaped(inputs[0], std::move(shape));

@@ -124,7 +124,7 @@ Result<Recurrence> read_recurrence(Node& node, std::int64_t gates, const std::ve
   for (std::size_t i = 0; i < count; ++i) {
     SLUICE_ASSIGN(Direction direction, read_direction(node, recurrence, i, count, gates, shape[2]));
     direction.backwards = i == 1 || way == "reverse";
-    const auto first = activations.begin() + static_cast<std::ptrdiff_t>(i * usual.size());
+    const auto first = iterator_at(activations, i * usual.size());
     direction.activations.assign(first, first + static_cast<std::ptrdiff_t>(usual.size()));
     recurrence.directions.push_back(std::move(direction));
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/onnx/convert/tensor_ops.hpp"
 
 namespace sluice::onnx {
@@ -114,7 +115,7 @@ std::int64_t columns_first(std::int64_t place, const Sides& sides) {
 
 Status keep_within(Node& node, std::vector<std::int64_t>& places, std::size_t taps) {
   for (std::size_t first = 0; first < places.size(); first += taps) {
-    const auto begin = places.begin() + static_cast<std::ptrdiff_t>(first);
+    const auto begin = iterator_at(places, first);
     const auto end = begin + static_cast<std::ptrdiff_t>(taps);
     const auto own = std::find_if(begin, end, [](std::int64_t place) { return place >= 0; });
     if (own == end) return node.error("has a window that sees nothing but padding");

@@ -32,7 +32,7 @@ Weights make(WeightKind kind, graph::Shape shape, std::vector<Weights> parts, st
 
 bool is_identity(const std::vector<std::int64_t>& axes) {
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    if (axes[i] != static_cast<std::int64_t>(i)) return false;
+    if (axes[i] != as_id<std::int64_t>(i)) return false;
   }
   return true;
 }

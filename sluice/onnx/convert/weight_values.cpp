@@ -69,7 +69,7 @@ Result<Values> whole_value(const WeightExpression& x, const ReadInitializer& rea
 
 std::vector<std::int64_t> inverse(const std::vector<std::int64_t>& axes) {
   std::vector<std::int64_t> result(axes.size());
-  for (std::size_t i = 0; i < axes.size(); ++i) result[as_index(axes[i])] = static_cast<std::int64_t>(i);
+  for (std::size_t i = 0; i < axes.size(); ++i) result[as_index(axes[i])] = as_id<std::int64_t>(i);
   return result;
 }
 

@@ -39,7 +39,7 @@ std::int64_t typed_count(const TensorProto& proto) {
 }
 
 double typed_value(const TensorProto& proto, std::int64_t index) {
-  const int i = static_cast<int>(index);
+  const int i = as_id<int>(index);
   switch (proto.data_type()) {
     case TensorProto::FLOAT:
       return proto.float_data(i);
@@ -92,7 +92,7 @@ std::int64_t raw_integer(int type, const char* bytes) {
 }
 
 std::int64_t typed_integer(const TensorProto& proto, std::int64_t index) {
-  const int i = static_cast<int>(index);
+  const int i = as_id<int>(index);
   switch (proto.data_type()) {
     case TensorProto::INT64:
       return proto.int64_data(i);

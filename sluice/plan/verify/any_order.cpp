@@ -80,12 +80,12 @@ class Analysis {
   void find_windows() {
     const auto ops = graph_.ops().size();
     first_.assign(ops, 0);
-    last_.assign(ops, static_cast<Epoch>(result_.chain.size()));
+    last_.assign(ops, as_id<Epoch>(result_.chain.size()));
     on_chain_.assign(ops, false);
     for (std::size_t k = 0; k < result_.chain.size(); ++k) {
       const std::size_t op = as_index(result_.chain[k].op);
       on_chain_[op] = true;
-      first_[op] = last_[op] = static_cast<Epoch>(k) + 1;
+      first_[op] = last_[op] = as_id<Epoch>(k) + 1;
     }
     for (std::size_t op = 0; op < ops; ++op) {
       if (on_chain_[op]) continue;

@@ -22,6 +22,7 @@
 #include <span>
 #include <vector>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/graph/graph.hpp"
 
 namespace sluice::plan {
@@ -65,7 +66,7 @@ struct AnyOrder {
   std::vector<FloatingOp> floating;
   std::vector<Life> lives;  // that some op of the chain or one that floats uses
 
-  Epoch epochs() const { return static_cast<Epoch>(chain.size()) + 1; }
+  Epoch epochs() const { return as_id<Epoch>(chain.size()) + 1; }
 };
 
 // `op_seconds`: by op of `graph`. O(operands).

@@ -49,7 +49,7 @@ struct PaidByte {
 class BytePath {
  public:
   BytePath(const EpochPrices& prices, const Life& life, double share)
-      : prices_(prices), life_(life), share_(share), end_(static_cast<Epoch>(prices.room.size())) {}
+      : prices_(prices), life_(life), share_(share), end_(as_id<Epoch>(prices.room.size())) {}
 
   double made() const {
     if (life_.uses.empty()) return 0;  // made, used and gone within an epoch

@@ -40,7 +40,7 @@ class CopyWalk {
     std::size_t issued = 0;
     for (graph::OpIndex op = 0; op <= graph_.op_count(); ++op) {
       for (; issued < plan_.migrations.size() && plan_.migrations[issued].issue_after < op; ++issued) {
-        start_migration(static_cast<MigrationIndex>(issued));
+        start_migration(as_id<MigrationIndex>(issued));
       }
       if (op < graph_.op_count()) run_op(op);
     }

@@ -26,7 +26,7 @@ class EncodingCheck {
     for (std::size_t i = 0; i < plan_.residencies.size(); ++i) {
       if (plan_.residencies[i].encoding != memory::Encoding::kNone) check_residency(as_id<ResidencyIndex>(i));
     }
-    for (std::size_t i = 0; i < plan_.migrations.size(); ++i) check_migration(static_cast<MigrationIndex>(i));
+    for (std::size_t i = 0; i < plan_.migrations.size(); ++i) check_migration(as_id<MigrationIndex>(i));
   }
 
  private:

@@ -23,7 +23,7 @@ class RoomCheck {
     for (std::size_t i = 0; i < plan_.residencies.size(); ++i) check_budget(as_id<ResidencyIndex>(i));
     check_staging();
     for (std::size_t tier = 0; tier < machine_.tiers.size(); ++tier) check_overlaps(as_id<memory::TierId>(tier));
-    for (std::size_t i = 0; i < plan_.migrations.size(); ++i) check_handover(static_cast<MigrationIndex>(i));
+    for (std::size_t i = 0; i < plan_.migrations.size(); ++i) check_handover(as_id<MigrationIndex>(i));
   }
 
  private:

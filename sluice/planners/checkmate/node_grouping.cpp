@@ -108,7 +108,7 @@ class NodeGrouping {
       if (least == all.size()) break;
       all[least].ops.end = all[least + 1].ops.end;
       all[least].size += all[least + 1].size;
-      all.erase(all.begin() + static_cast<std::ptrdiff_t>(least) + 1);
+      all.erase(iterator_at(all, least) + 1);
     }
     backward_runs_once_ = true;
     result_.ops_of.clear();

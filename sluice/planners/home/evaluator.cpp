@@ -209,8 +209,7 @@ class PolicyEvaluator::Run {
 
   // What comes back before it is gone has been there all the time.
   void let_go_until(std::size_t map) {
-    const auto found =
-        std::find(scratch_.leaving.begin() + static_cast<std::ptrdiff_t>(first_), scratch_.leaving.end(), map);
+    const auto found = std::find(iterator_at(scratch_.leaving, first_), scratch_.leaving.end(), map);
     if (found == scratch_.leaving.end()) return;
     scratch_.leaving.erase(found);
   }

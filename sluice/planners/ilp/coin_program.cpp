@@ -42,7 +42,7 @@ void load(const IntegerProgram& program, OsiClpSolverInterface& solver) {
   }
   solver.loadProblem(matrix_of(program), lower.data(), upper.data(), cost.data(), row_lower.data(), row_upper.data());
   for (std::size_t i = 0; i < program.columns.size(); ++i) {
-    if (program.columns[i].integer) solver.setInteger(static_cast<int>(i));
+    if (program.columns[i].integer) solver.setInteger(as_id<int>(i));
   }
   solver.messageHandler()->setLogLevel(0);
   solver.getModelPtr()->messageHandler()->setLogLevel(0);

@@ -33,7 +33,7 @@ bool is_integral(double value) { return std::abs(value - std::round(value)) <= k
 std::vector<int> fractional_columns(const IntegerProgram& program, const double* values) {
   std::vector<int> columns;
   for (std::size_t i = 0; i < program.columns.size(); ++i) {
-    if (program.columns[i].integer && !is_integral(values[i])) columns.push_back(static_cast<int>(i));
+    if (program.columns[i].integer && !is_integral(values[i])) columns.push_back(as_id<int>(i));
   }
   return columns;
 }

@@ -144,13 +144,13 @@ class StretchFinder {
   std::vector<LifeStretch> run(bool usable) const {
     std::vector<LifeStretch> stretches{{.gap = first_gap()}};
     for (std::size_t i = 0; i < gaps_.size(); ++i) {
-      if (!gaps_[i].birth && !gaps_[i].wraps) stretches.push_back({.gap = i});
+      if (!gaps_[i].is_birth() && !gaps_[i].wraps()) stretches.push_back({.gap = i});
     }
     for (std::size_t i = 0; i < stretches.size(); ++i) {
       LifeStretch& stretch = stretches[i];
       stretch.first = i == 0 ? unit_.uses.front().op : gaps_[*stretch.gap].next_use;
       stretch.last = i + 1 == stretches.size() ? unit_.uses.back().op : gaps_[*stretches[i + 1].gap].previous_use;
-      stretch.may_be_slow = usable && stretch.gap && gaps_[*stretch.gap].may_leave;
+      stretch.may_be_slow = usable && stretch.gap && gaps_[*stretch.gap].prefetch != Prefetch::kNeeded;
       add_payments(stretch);
     }
     return stretches;
@@ -158,8 +158,8 @@ class StretchFinder {
 
  private:
   std::optional<std::size_t> first_gap() const {
-    if (gaps_.front().birth) return 0;
-    if (gaps_.back().wraps) return gaps_.size() - 1;
+    if (gaps_.front().is_birth()) return 0;
+    if (gaps_.back().wraps()) return gaps_.size() - 1;
     return std::nullopt;
   }
 
@@ -211,7 +211,7 @@ std::vector<InPlaceChoice> cheapest_lives(std::span<const MovingUnit> units, con
     const MovingUnit& unit = units[begin->unit];
     const StretchFinder finder(unit, of_unit, liveness, in_place, payments, in_place_weight);
     const UnitLives lives(payments, finder.run(usable.contains(unit.slow.id)), static_cast<double>(unit.moved_bytes),
-                          unit.persistent, of_unit.back().wraps, op_count);
+                          unit.persistent, of_unit.back().wraps(), op_count);
     add_choices(lives, of_unit, choices);
     begin = end;
   }

@@ -19,19 +19,19 @@ GapOrder ascending(const std::vector<double>& key, double most) {
 
 // A parameter that was only read so far leaves without a copy.
 bool leaves_for_nothing(const Gap& gap, std::span<const MovingUnit> units) {
-  return units[gap.unit].persistent && !gap.wraps;
+  return units[gap.unit].persistent && !gap.wraps();
 }
 
 double rent_of(const plan::Payments& payments, const Gap& gap, graph::OpIndex op_count) {
-  if (!gap.wraps) return payments.stays(gap.previous_use, gap.next_use);
+  if (!gap.wraps()) return payments.stays(gap.previous_use, gap.next_use);
   return payments.stays(gap.previous_use, op_count) + payments.stays(plan::kBeforeFirst, gap.next_use);
 }
 
 // `share`: of the gap's bytes, what the link moves.
 double move_of(const plan::Payments& payments, const Gap& gap, graph::OpIndex op_count, double share,
                bool for_nothing) {
-  const graph::OpIndex gone = gap.wraps ? op_count : gap.next_use;
-  const graph::OpIndex back_from = gap.wraps ? plan::kBeforeFirst : gap.previous_use;
+  const graph::OpIndex gone = gap.wraps() ? op_count : gap.next_use;
+  const graph::OpIndex back_from = gap.wraps() ? plan::kBeforeFirst : gap.previous_use;
   return (for_nothing ? 0 : payments.leaves(gap.previous_use, gone, share)) +
          payments.comes(back_from, gap.next_use, share);
 }

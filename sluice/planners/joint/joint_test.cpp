@@ -50,7 +50,7 @@ TEST(ListSchedule, CopiesHaveRoomAndOrder) {
       if (!gap.cut) continue;
       EXPECT_GT(gap.tail_end, gap.previous_use);
       EXPECT_LE(gap.window_begin, gap.next_use);
-      EXPECT_TRUE(gap.wraps || gap.tail_end < gap.window_begin) << "or it might as well stay";
+      EXPECT_TRUE(gap.wraps() || gap.tail_end < gap.window_begin) << "or it might as well stay";
     }
   }
 }
@@ -64,7 +64,7 @@ TEST(ListSchedule, WithRoomForAllNothingIsAway) {
   ReservationTable table(ops, Bytes{1} << 40);
   cut_all(units, gaps, ops, table);
   list_schedule(units, costs, ops, gaps, table, problem.profile.op_seconds);
-  EXPECT_TRUE(std::ranges::all_of(gaps, [](const Gap& gap) { return gap.wraps || !gap.cut; }));
+  EXPECT_TRUE(std::ranges::all_of(gaps, [](const Gap& gap) { return gap.wraps() || !gap.cut; }));
 }
 
 Seconds percentile_90(const PlanRequest& request, const plan::Plan& plan) {

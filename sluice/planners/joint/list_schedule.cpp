@@ -50,10 +50,10 @@ class StepRun {
     leave_behind_.resize(as_index(op_count));
     std::vector<std::size_t> coming;
     for (std::size_t i = 0; i < gaps.size(); ++i) {
-      if (!gaps[i].cut || gaps[i].birth) continue;
-      if (!gaps[i].left_slow) coming.push_back(i);
+      if (!gaps[i].cut || gaps[i].is_birth()) continue;
+      if (!gaps[i].left_slow()) coming.push_back(i);
       leave_behind_[as_index(gaps[i].previous_use)].push_back(i);
-      in_slow_[i] = gaps[i].wraps;
+      in_slow_[i] = gaps[i].wraps();
     }
     std::ranges::stable_sort(coming, {}, [&](std::size_t i) { return gaps_[i].next_use; });
     for (const std::size_t i : coming) lane(inward(i), true).waiting.push_back(i);
@@ -112,7 +112,7 @@ class StepRun {
       in_slow_[i] = true;
       return;
     }
-    gap.tail_end = gap.wraps ? op_count_ : gap.next_use;  // until the copy is seen to be done
+    gap.tail_end = gap.wraps() ? op_count_ : gap.next_use;  // until the copy is seen to be done
     tails_ += gap.bytes;
     lane(outward(i), false).waiting.push_back(i);
   }
@@ -133,7 +133,7 @@ class StepRun {
     return std::ranges::any_of(lanes_, [&](const auto& each) {
       const Lane& lane = each.second;
       const auto needed = [&](std::size_t i) {
-        const bool used_there = gaps_[i].left_slow && !gaps_[i].wraps;
+        const bool used_there = gaps_[i].left_slow() && !gaps_[i].wraps();
         return gaps_[i].next_use == op && (lane.inward || used_there);
       };
       return (lane.under_way && needed(*lane.under_way)) || std::ranges::any_of(lane.waiting, needed);
@@ -260,7 +260,7 @@ Seconds list_schedule(std::span<const MovingUnit> units, const profile::CostMode
   const Seconds seconds = run.run();
   run.begin_later();
   for (Gap& gap : gaps) {
-    if (!gap.cut || gap.wraps || gap.must_cut || gap.birth) continue;
+    if (!gap.cut || gap.wraps() || gap.must_cut || gap.is_birth()) continue;
     const Interval<graph::OpIndex> away{gap.tail_end, gap.window_begin};
     if (gap.tail_end < gap.window_begin && !table.fits(away, gap.bytes)) continue;
     table.reserve(away, gap.bytes);

@@ -52,7 +52,7 @@ void add_if_any(Result<TimedPlan> plan, std::string by, std::vector<PlanOnProces
 std::vector<PlanOnProcessors> plans_on_processors(const PlanRequest& request,
                                                   const std::function<Result<TimedPlan>(const PlanRequest&)>& plan) {
   std::vector<PlanOnProcessors> found;
-  const auto processors = static_cast<ProcessorId>(request.machine.processor_count());
+  const auto processors = as_id<ProcessorId>(request.machine.processor_count());
   for (ProcessorId id = 1; id < processors && !request.stopped(); ++id) {
     if (!request.machine.addresses(id, memory::kFastTier)) continue;
     const std::string& name = request.machine.processors[as_index(id)].name;

@@ -141,7 +141,7 @@ std::optional<Seconds> Rounder::place(const GapOrder& order, Bytes capacity, std
 std::vector<Seconds> Rounder::op_seconds(const std::vector<Gap>& gaps) const {
   std::map<graph::OpIndex, std::vector<memory::TierId>> tiers;
   for (std::size_t i = 0; i < gaps.size(); ++i) {
-    if (!gaps[i].left_slow) continue;
+    if (!gaps[i].left_slow()) continue;
     const MovingUnit& unit = units_[gaps[i].unit];
     for (const graph::Use& use : uses_behind(gaps, i, unit.uses)) {
       const graph::Op& op = request_.graph.op(use.op);

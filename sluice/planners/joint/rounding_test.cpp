@@ -33,7 +33,8 @@ void choose_at_random(std::uint64_t seed, std::vector<Gap>& gaps) {
   testing::SeededRandom random(seed);
   std::set<PrefetchKey> slow;
   for (Gap& gap : gaps) {
-    gap.left_slow = gap.must_cut = false;
+    gap.must_cut = false;
+    if (gap.left_slow()) gap.prefetch = Prefetch::kMade;
     if (random.chance(0.4)) slow.insert(key_of(gap));
   }
   leave_in_slow(gaps, slow);
@@ -64,8 +65,8 @@ TEST(Rounder, PlansTakeWhatTheListScheduleSays) {
     errors += error;
     ++plans;
     for (const Gap& gap : draft->gaps) {
-      used_in_slow += gap.left_slow ? 1 : 0;
-      made_in_slow += gap.left_slow && gap.birth ? 1 : 0;
+      used_in_slow += gap.left_slow() ? 1 : 0;
+      made_in_slow += gap.left_slow() && gap.is_birth() ? 1 : 0;
     }
   }
   EXPECT_GT(plans, 40);

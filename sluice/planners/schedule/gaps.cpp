@@ -6,7 +6,7 @@
 namespace sluice::planners {
 
 std::vector<Interval<graph::OpIndex>> gap_ranges(const Gap& gap, graph::OpIndex op_count) {
-  if (!gap.wraps) return {{gap.previous_use + 1, gap.next_use}};
+  if (!gap.wraps()) return {{gap.previous_use + 1, gap.next_use}};
   return {{gap.previous_use + 1, op_count}, {0, gap.next_use}};
 }
 
@@ -30,7 +30,8 @@ std::vector<Gap> find_gaps(const std::vector<MovingUnit>& units, graph::OpIndex 
     if (bytes < small_bytes) continue;
     if (may_begin_slow(unit, usable)) {
       const graph::OpIndex first = uses.front().op;
-      gaps.push_back({.unit = index, .bytes = bytes, .previous_use = first - 1, .next_use = first, .birth = true});
+      gaps.push_back(
+          {.unit = index, .bytes = bytes, .previous_use = first - 1, .next_use = first, .kind = GapKind::kBirth});
     }
     const bool may_move = unit.may_move || (move_short_lived && unit.short_lived);
     if (!may_move) continue;
@@ -39,10 +40,13 @@ std::vector<Gap> find_gaps(const std::vector<MovingUnit>& units, graph::OpIndex 
       gaps.push_back({.unit = index, .bytes = bytes, .previous_use = uses[i].op, .next_use = uses[i + 1].op});
     }
     if (unit.persistent && uses.back().op + 1 < op_count) {
-      gaps.push_back(
-          {.unit = index, .bytes = bytes, .previous_use = uses.back().op, .next_use = uses.front().op, .wraps = true});
+      gaps.push_back({.unit = index,
+                      .bytes = bytes,
+                      .previous_use = uses.back().op,
+                      .next_use = uses.front().op,
+                      .kind = GapKind::kOverStepEnd});
     } else if (unit.persistent && !gaps.empty() && gaps.back().unit == index) {
-      gaps.back().may_leave = false;  // used by the step's last op, it has to be where the step begins
+      gaps.back().prefetch = Prefetch::kNeeded;  // used by the step's last op, it has to be where the step begins
     }
   }
   return gaps;
@@ -53,7 +57,7 @@ namespace {
 // The unit's gap that comes after `gap` in the cycle of steps; itself when it is the only one and wraps.
 std::optional<std::size_t> following(const std::vector<Gap>& gaps, std::size_t gap) {
   if (gap + 1 < gaps.size() && gaps[gap + 1].unit == gaps[gap].unit) return gap + 1;
-  if (!gaps[gap].wraps) return std::nullopt;
+  if (!gaps[gap].wraps()) return std::nullopt;
   while (gap > 0 && gaps[gap - 1].unit == gaps[gap].unit) --gap;
   return gap;
 }
@@ -62,8 +66,9 @@ std::optional<std::size_t> following(const std::vector<Gap>& gaps, std::size_t g
 
 void leave_in_slow(std::vector<Gap>& gaps, const std::set<PrefetchKey>& left_out) {
   for (std::size_t i = 0; i < gaps.size(); ++i) {
-    if (!gaps[i].may_leave || !left_out.contains(key_of(gaps[i]))) continue;
-    gaps[i].left_slow = gaps[i].must_cut = true;
+    if (gaps[i].prefetch == Prefetch::kNeeded || !left_out.contains(key_of(gaps[i]))) continue;
+    gaps[i].prefetch = Prefetch::kLeftOut;
+    gaps[i].must_cut = true;
     if (const auto next = following(gaps, i)) gaps[*next].must_cut = true;
   }
 }
@@ -97,18 +102,18 @@ void mark_writes_of(const std::vector<graph::Use>& uses, std::vector<Gap>::itera
                     std::vector<Gap>::iterator end) {
   if (begin == end) return;
   // A copy left in slow memory stays good until the next write: leaving again costs nothing until then.
-  const bool starts_slow = (end - 1)->wraps && (end - 1)->cut;
+  const bool starts_slow = (end - 1)->wraps() && (end - 1)->cut;
   bool slow_valid = starts_slow;  // there since the step's start
-  bool in_slow = starts_slow && (end - 1)->left_slow;
+  bool in_slow = starts_slow && (end - 1)->left_slow();
   auto gap = begin;
-  if (gap->birth) in_slow = slow_valid = (gap++)->left_slow;
+  if (gap->is_birth()) in_slow = slow_valid = (gap++)->left_slow();
   for (const graph::Use& use : uses) {
     if (use.writes && !in_slow) slow_valid = false;
     if (gap == end || gap->previous_use != use.op) continue;
     if (gap->cut) {
       gap->writes = !slow_valid;
       slow_valid = true;
-      in_slow = gap->left_slow;
+      in_slow = gap->left_slow();
     }
     ++gap;
   }
@@ -132,7 +137,7 @@ void cut_all(std::span<const MovingUnit> units, std::vector<Gap>& gaps, graph::O
     table.reserve(units[i].range, has_gaps[i] ? units[i].moved_bytes : units[i].kept_bytes);
   }
   for (Gap& gap : gaps) {
-    gap.cut = !gap.birth || gap.left_slow;
+    gap.cut = !gap.is_birth() || gap.left_slow();
     gap.tail_end = gap.previous_use + 1;
     gap.window_begin = gap.next_use;
     for (const auto& range : gap_ranges(gap, op_count)) table.reserve(range, -gap.bytes);
@@ -141,7 +146,7 @@ void cut_all(std::span<const MovingUnit> units, std::vector<Gap>& gaps, graph::O
 
 void release_uses_in_slow(std::span<const MovingUnit> units, const std::vector<Gap>& gaps, ReservationTable& table) {
   for (std::size_t i = 0; i < gaps.size(); ++i) {
-    if (!gaps[i].left_slow) continue;
+    if (!gaps[i].left_slow()) continue;
     const std::vector<graph::Use> uses = uses_behind(gaps, i, units[gaps[i].unit].uses);
     table.reserve({uses.front().op, uses.back().op + 1}, -gaps[i].bytes);
   }
@@ -159,7 +164,7 @@ bool keep_if_fits(Gap& gap, graph::OpIndex op_count, ReservationTable& table, By
 
 TensorSchedule schedule_of(const MovingUnit& unit, std::span<const Gap> gaps, const GapCauses& causes) {
   if (unit.uses.empty()) return fast_over(unit.range, unit.persistent);
-  const Gap* const wrap = !gaps.empty() && gaps.back().wraps && gaps.back().cut ? &gaps.back() : nullptr;
+  const Gap* const wrap = !gaps.empty() && gaps.back().wraps() && gaps.back().cut ? &gaps.back() : nullptr;
   TensorSchedule schedule{.fast_at_start = unit.persistent && wrap == nullptr, .pieces = {}, .encoding = unit.encoding};
   std::optional<FastPiece> open;
   const auto begin = [&](graph::OpIndex room, graph::OpIndex use) {
@@ -176,16 +181,16 @@ TensorSchedule schedule_of(const MovingUnit& unit, std::span<const Gap> gaps, co
     schedule.pieces.push_back(*open);
     open.reset();
   };
-  const bool made_slow = !gaps.empty() && gaps.front().birth && gaps.front().left_slow;
+  const bool made_slow = !gaps.empty() && gaps.front().is_birth() && gaps.front().left_slow();
   if (wrap == nullptr) {
     if (!made_slow) begin(unit.range.begin, unit.uses.front().op);
-  } else if (!wrap->left_slow) {
+  } else if (!wrap->left_slow()) {
     fetch(*wrap);
   }
   for (const Gap& gap : gaps) {
-    if (!gap.cut || gap.wraps) continue;
+    if (!gap.cut || gap.wraps()) continue;
     end(gap.tail_end, gap.previous_use);
-    if (!gap.left_slow) fetch(gap);
+    if (!gap.left_slow()) fetch(gap);
   }
   end(wrap ? wrap->tail_end : unit.range.end, unit.uses.back().op);
   return schedule;

@@ -15,20 +15,35 @@
 
 namespace sluice::planners {
 
+enum class GapKind {
+  kBetweenUses,
+  kOverStepEnd,  // from the last use to the first one of the next step
+  kBirth,        // cut only where it is left slow
+};
+
+// What brings the unit back for the use behind a cut gap.
+enum class Prefetch {
+  kNeeded,   // it has to be where it is used
+  kMade,     // which may be left out
+  kLeftOut,  // the uses up to the next gap find the unit in the slow tier
+};
+
 struct Gap {
   std::size_t unit = 0;  // index
   Bytes bytes = 0;       // of the unit's transfers
   graph::OpIndex previous_use = 0;
-  graph::OpIndex next_use = 0;  // of the next step when `wraps`
-  bool wraps = false;
-  bool birth = false;           // cut only where it is left slow
-  bool may_leave = true;        // its prefetch may be left out
-  bool cut = false;             // the tensor leaves the fast tier
-  bool must_cut = false;        // it cannot stay: it is, or will be, used in the slow tier at one of the gap's ends
-  bool left_slow = false;       // cut, and the uses up to the next gap find the tensor in the slow tier: no prefetch
-  bool writes = false;          // cut, and no valid copy is in the slow tier: the eviction must write
-  graph::OpIndex tail_end = 0;  // room kept for the eviction: [previous_use + 1, tail_end)
+  graph::OpIndex next_use = 0;  // of the next step when it wraps
+  GapKind kind = GapKind::kBetweenUses;
+  Prefetch prefetch = Prefetch::kMade;
+  bool cut = false;                 // the tensor leaves the fast tier
+  bool must_cut = false;            // it cannot stay: it is, or will be, used in the slow tier at one of the gap's ends
+  bool writes = false;              // where cut: no valid copy is in the slow tier, and the eviction must write
+  graph::OpIndex tail_end = 0;      // room kept for the eviction: [previous_use + 1, tail_end)
   graph::OpIndex window_begin = 0;  // room kept for the prefetch: [window_begin, next_use)
+
+  bool wraps() const { return kind == GapKind::kOverStepEnd; }
+  bool is_birth() const { return kind == GapKind::kBirth; }
+  bool left_slow() const { return prefetch == Prefetch::kLeftOut; }
 };
 
 // A prefetch that may be left out: the unit it brings and the first op that needs it.

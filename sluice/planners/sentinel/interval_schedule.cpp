@@ -104,18 +104,18 @@ Seconds IntervalScheduler::copy_seconds(memory::LinkId link, const Gap& gap) con
 double IntervalScheduler::saving(const Gap& gap) const {
   const MovingUnit& unit = problem_.units[gap.unit];
   const double inward = copy_price(unit.slow.inward, unit, gap.next_use);
-  if (unit.persistent && !gap.wraps) return inward;
+  if (unit.persistent && !gap.wraps()) return inward;
   return inward + copy_price(unit.slow.outward, unit, gap.previous_use);
 }
 
 bool IntervalScheduler::inside_one_interval(const Gap& gap) const {
-  return !gap.wraps && interval_of(gap.previous_use) == interval_of(gap.next_use);
+  return !gap.wraps() && interval_of(gap.previous_use) == interval_of(gap.next_use);
 }
 
 // By the interval of the last use, or by the next one.
 bool IntervalScheduler::needed_soon(const Gap& gap) const {
   const int count = count_of(cut_.intervals);
-  const int next = interval_of(gap.next_use) + (gap.wraps ? count : 0);
+  const int next = interval_of(gap.next_use) + (gap.wraps() ? count : 0);
   return next <= interval_of(gap.previous_use) + 1;
 }
 
@@ -159,7 +159,7 @@ void IntervalScheduler::give_tails(bool last) {
     const graph::OpIndex done =
         as_id<graph::OpIndex>(std::lower_bound(forecast_.start.begin() + begin, forecast_.start.end() - 1, lane_free) -
                               forecast_.start.begin());
-    const graph::OpIndex limit = gap->wraps ? op_count : gap->next_use;
+    const graph::OpIndex limit = gap->wraps() ? op_count : gap->next_use;
     gap->tail_end = table_.fits_forward(begin, std::min(done, limit), gap->bytes);
     table_.reserve({begin, gap->tail_end}, gap->bytes);
   }
@@ -169,14 +169,14 @@ void IntervalScheduler::give_tails(bool last) {
 graph::OpIndex IntervalScheduler::earliest_window(const Gap& gap) const {
   const int needing = interval_of(gap.next_use);
   const graph::OpIndex previous = needing == 0 ? 0 : cut_.intervals[needing - 1].begin;
-  return gap.wraps ? previous : std::max(previous, gap.tail_end);
+  return gap.wraps() ? previous : std::max(previous, gap.tail_end);
 }
 
 std::vector<std::size_t> IntervalScheduler::windows_in_order() const {
   std::vector<std::size_t> order;
   std::vector<std::tuple<int, double, graph::OpIndex>> key(gaps_.size());
   for (std::size_t i = 0; i < gaps_.size(); ++i) {
-    if (!gaps_[i].cut || gaps_[i].left_slow) continue;
+    if (!gaps_[i].cut || gaps_[i].left_slow()) continue;
     order.push_back(i);
     const int interval = interval_of(gaps_[i].next_use);
     const bool by_heat = options_.order == PrefetchOrder::kHottestFirst;
@@ -207,8 +207,8 @@ void IntervalScheduler::keep_what_still_fits() {
   for (Gap& gap : gaps_) {
     if (!gap.cut || gap.must_cut) continue;
     const graph::OpIndex op_count = problem_.graph.op_count();
-    std::vector<Interval<graph::OpIndex>> middle{{gap.tail_end, gap.wraps ? op_count : gap.window_begin}};
-    if (gap.wraps) middle.push_back({0, gap.window_begin});
+    std::vector<Interval<graph::OpIndex>> middle{{gap.tail_end, gap.wraps() ? op_count : gap.window_begin}};
+    if (gap.wraps()) middle.push_back({0, gap.window_begin});
     const bool fits =
         std::all_of(middle.begin(), middle.end(), [&](const auto& range) { return table_.fits(range, gap.bytes); });
     if (!fits) continue;
@@ -237,7 +237,7 @@ std::vector<graph::OpIndex> IntervalScheduler::begins_by_the_clock(const std::ve
 void IntervalScheduler::start_earlier() {
   std::vector<Gap*> prefetches;
   for (Gap& gap : gaps_) {
-    if (gap.cut && !gap.left_slow) prefetches.push_back(&gap);
+    if (gap.cut && !gap.left_slow()) prefetches.push_back(&gap);
   }
   std::stable_sort(prefetches.begin(), prefetches.end(),
                    [](const Gap* a, const Gap* b) { return a->next_use < b->next_use; });
@@ -245,10 +245,10 @@ void IntervalScheduler::start_earlier() {
   for (std::size_t i = 0; i < prefetches.size(); ++i) {
     Gap& gap = *prefetches[i];
     const graph::OpIndex begin =
-        table_.fits_backward(gap.window_begin, std::max(begins[i], gap.wraps ? 0 : gap.tail_end), gap.bytes);
+        table_.fits_backward(gap.window_begin, std::max(begins[i], gap.wraps() ? 0 : gap.tail_end), gap.bytes);
     table_.reserve({begin, gap.window_begin}, gap.bytes);
     gap.window_begin = begin;
-    if (!gap.wraps && begin == gap.tail_end && !gap.must_cut) gap.cut = false;  // it has room all the time
+    if (!gap.wraps() && begin == gap.tail_end && !gap.must_cut) gap.cut = false;  // it has room all the time
   }
 }
 
@@ -262,7 +262,7 @@ IntervalSchedule IntervalScheduler::schedules() const {
     result.units.push_back(schedule_of(problem_.units[i], {begin, gap}, causes));
   }
   for (const Gap& each : gaps_) {
-    if (each.cut && !each.left_slow && each.may_leave) result.prefetches.push_back(key_of(each));
+    if (each.cut && each.prefetch == Prefetch::kMade) result.prefetches.push_back(key_of(each));
   }
   std::sort(result.prefetches.begin(), result.prefetches.end());
   return result;

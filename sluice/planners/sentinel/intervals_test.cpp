@@ -80,7 +80,7 @@ TEST(Gaps, ACleanParameterIsWrittenOnlyAfterItsUpdate) {
   const std::vector<graph::Use> uses{{0, true, false}, {2, true, false}, {4, true, true}};
   std::vector<Gap> gaps{{.previous_use = 0, .next_use = 2, .cut = true},
                         {.previous_use = 2, .next_use = 4, .cut = true},
-                        {.previous_use = 4, .next_use = 0, .wraps = true, .cut = true}};
+                        {.previous_use = 4, .next_use = 0, .kind = GapKind::kOverStepEnd, .cut = true}};
   const std::vector<MovingUnit> units{{.uses = uses}};
   mark_writes(units, gaps);
   EXPECT_FALSE(gaps[0].writes);
@@ -93,7 +93,7 @@ TEST(Gaps, ACleanParameterIsWrittenOnlyAfterItsUpdate) {
 }
 
 TEST(Gaps, AWrappingGapCoversTheEndAndTheStartOfTheStep) {
-  const auto ranges = gap_ranges({.previous_use = 4, .next_use = 1, .wraps = true}, 6);
+  const auto ranges = gap_ranges({.previous_use = 4, .next_use = 1, .kind = GapKind::kOverStepEnd}, 6);
   ASSERT_EQ(ranges.size(), 2U);
   EXPECT_EQ(ranges[0], (Interval<graph::OpIndex>{5, 6}));
   EXPECT_EQ(ranges[1], (Interval<graph::OpIndex>{0, 1}));

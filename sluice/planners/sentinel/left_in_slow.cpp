@@ -30,7 +30,7 @@ std::vector<Gap> gaps_of(const CandidateBuilder& builder, const Candidate& candi
   std::vector<Gap> gaps = find_gaps(problem.units, problem.graph.op_count(), candidate.options.small_bytes,
                                     short_lived_move(candidate.options));
   for (Gap& gap : gaps) {
-    gap.cut = !gap.may_leave || candidate.options.left_out.contains(key_of(gap)) ||
+    gap.cut = gap.prefetch == Prefetch::kNeeded || candidate.options.left_out.contains(key_of(gap)) ||
               std::ranges::binary_search(candidate.prefetches, key_of(gap));
   }
   return gaps;

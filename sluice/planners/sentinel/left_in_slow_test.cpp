@@ -24,7 +24,7 @@ namespace {
 std::vector<Gap> three_gaps() {
   return {{.previous_use = 1, .next_use = 4},
           {.previous_use = 4, .next_use = 8},
-          {.previous_use = 8, .next_use = 1, .wraps = true}};
+          {.previous_use = 8, .next_use = 1, .kind = GapKind::kOverStepEnd}};
 }
 
 const std::vector<graph::Use> kUses{{1, true, false}, {4, true, false}, {8, true, true}};
@@ -32,15 +32,15 @@ const std::vector<graph::Use> kUses{{1, true, false}, {4, true, false}, {8, true
 TEST(LeftInSlow, TheGapsOnBothSidesOfTheUseMustBeCut) {
   std::vector<Gap> gaps = three_gaps();
   leave_in_slow(gaps, {{0, 4}});
-  EXPECT_TRUE(gaps[0].left_slow && gaps[0].must_cut);
-  EXPECT_TRUE(gaps[1].must_cut && !gaps[1].left_slow);
+  EXPECT_TRUE(gaps[0].left_slow() && gaps[0].must_cut);
+  EXPECT_TRUE(gaps[1].must_cut && !gaps[1].left_slow());
   EXPECT_FALSE(gaps[2].must_cut);
 }
 
 TEST(LeftInSlow, BehindTheWrappingGapComesTheFirstOne) {
   std::vector<Gap> gaps = three_gaps();
   leave_in_slow(gaps, {{0, 1}});
-  EXPECT_TRUE(gaps[2].left_slow && gaps[0].must_cut);
+  EXPECT_TRUE(gaps[2].left_slow() && gaps[0].must_cut);
   EXPECT_FALSE(gaps[1].must_cut);
 }
 
@@ -102,7 +102,7 @@ TEST(LeftInSlow, WhatIsWrittenInPlaceIsNotWrittenBack) {
   const std::vector<MovingUnit> units{{.uses = kUses}};
   mark_writes(units, gaps);
   EXPECT_FALSE(gaps[0].writes || gaps[1].writes || gaps[2].writes);
-  gaps[1].left_slow = false;
+  gaps[1].prefetch = Prefetch::kMade;
   mark_writes(units, gaps);
   EXPECT_TRUE(gaps[2].writes);
 }
@@ -114,8 +114,8 @@ TEST(LeftInSlow, AParameterThatTheLastOpUsesComesBackForIt) {
   std::vector<Gap> gaps = find_gaps(units, 9, 0);
   ASSERT_EQ(gaps.size(), 2U);
   leave_in_slow(gaps, {{0, 4}, {0, 8}});
-  EXPECT_TRUE(gaps[0].left_slow);
-  EXPECT_FALSE(gaps[1].left_slow);
+  EXPECT_TRUE(gaps[0].left_slow());
+  EXPECT_FALSE(gaps[1].left_slow());
 }
 
 struct RandomCase {

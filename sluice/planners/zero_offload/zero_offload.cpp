@@ -75,7 +75,7 @@ std::optional<SlowTier> file_behind(const memory::Machine& machine, memory::Tier
 
 Result<Host> find_host(const memory::Machine& machine) {
   SLUICE_ASSIGN(const std::vector<SlowTier> slow, find_slow_tiers("zero-offload", machine));
-  for (ProcessorId id = 1; id < static_cast<ProcessorId>(machine.processor_count()); ++id) {
+  for (ProcessorId id = 1; id < as_id<ProcessorId>(machine.processor_count()); ++id) {
     for (const SlowTier& tier : slow) {
       if (machine.addresses(id, tier.id)) return Host{id, tier, file_behind(machine, tier.id)};
     }
@@ -106,7 +106,7 @@ bool is_of_host(const graph::Op& op, const std::vector<bool>& parted) {
 // Where the passes' processor need not wait for other ranks: one named so.
 ProcessorId network_of(const memory::Machine& machine) {
   const auto found = std::ranges::find(machine.processors, "network", &memory::Processor::name);
-  return found == machine.processors.end() ? 0 : static_cast<ProcessorId>(found - machine.processors.begin());
+  return found == machine.processors.end() ? 0 : as_id<ProcessorId>(found - machine.processors.begin());
 }
 
 std::vector<graph::OpIndex> own_order(graph::OpIndex op_count) {

@@ -18,7 +18,7 @@ class CheckedArena final : public policies::DtrDriver {
  public:
   // `costs`: by op of the given graph.
   CheckedArena(const policies::Dtr& dtr, std::vector<Seconds> costs) : dtr_(dtr), costs_(std::move(costs)) {
-    for (policies::ValueId id = 0; id < static_cast<policies::ValueId>(step().values.size()); ++id) {
+    for (policies::ValueId id = 0; id < as_id<policies::ValueId>(step().values.size()); ++id) {
       const policies::StepValue& value = step().values[as_index(id)];
       if (value.maker == graph::kBeforeTheStep) write(id, *dtr.offset_of(value.tensor));
     }

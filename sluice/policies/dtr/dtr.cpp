@@ -26,7 +26,7 @@ class RunningStep {
         classes_(step.values.size()),
         costs_(step.values.size(), 0),
         last_used_(step.values.size(), 0) {
-    for (ValueId id = 0; id < static_cast<ValueId>(step.values.size()); ++id) {
+    for (ValueId id = 0; id < as_id<ValueId>(step.values.size()); ++id) {
       if (value(id).maker == graph::kBeforeTheStep) places_.put(id, *persistent[as_index(value(id).tensor)]);
     }
   }
@@ -284,7 +284,7 @@ Result<DtrStep> Dtr::run_step(DtrDriver& driver) {
   }
   RunningStep running(values_, offsets_, {persistent_bytes_, budget_}, driver);
   SLUICE_ASSIGN(const DtrStep done, running.run());
-  for (ValueId id = 0; id < static_cast<ValueId>(values_.values.size()); ++id) {
+  for (ValueId id = 0; id < as_id<ValueId>(values_.values.size()); ++id) {
     const StepValue& value = values_.values[as_index(id)];
     if (is_result(value)) offsets_[as_index(value.tensor)] = running.places().offset(id);
   }

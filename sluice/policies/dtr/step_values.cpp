@@ -42,7 +42,7 @@ class ValueFinder {
                              .last_use = maker,
                              .persistent = graph::is_persistent(description.role)});
     overwritten_.push_back(kForGood);
-    return now_[as_index(tensor)] = static_cast<ValueId>(found_.values.size()) - 1;
+    return now_[as_index(tensor)] = as_id<ValueId>(found_.values.size()) - 1;
   }
 
   void add_persistent() {
@@ -99,7 +99,7 @@ class ValueFinder {
   // what misses its last use by a deadline is not held any longer than for its own uses.
   void find_evictable() {
     at_hand_until_.assign(found_.values.size(), kNever);
-    for (ValueId id = 0; id < static_cast<ValueId>(found_.values.size()); ++id) {
+    for (ValueId id = 0; id < as_id<ValueId>(found_.values.size()); ++id) {
       const graph::OpIndex until = makeable_until(id);
       StepValue& each = value(id);
       each.evictable = until >= each.last_use;
@@ -140,10 +140,10 @@ class ValueFinder {
     found_.makes.resize(found_.values.size());
     found_.last_needed.resize(graph_.ops().size());
     for (StepValue& each : found_.values) each.needed_until = each.last_use;
-    for (auto id = static_cast<ValueId>(found_.values.size()) - 1; id >= 0; --id) {
+    for (auto id = as_id<ValueId>(found_.values.size()) - 1; id >= 0; --id) {
       if (value(id).evictable) need_what_makes(id);
     }
-    for (ValueId id = 0; id < static_cast<ValueId>(found_.values.size()); ++id) {
+    for (ValueId id = 0; id < as_id<ValueId>(found_.values.size()); ++id) {
       const graph::OpIndex until = value(id).needed_until;
       if (until >= 0 && until < graph_.op_count()) found_.last_needed[as_index(until)].push_back(id);
     }

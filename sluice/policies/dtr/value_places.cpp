@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::policies {
 
 ValuePlaces::ValuePlaces(const std::vector<StepValue>& values, Interval<Bytes> room)
@@ -49,7 +51,7 @@ Bytes ValuePlaces::leave(ValueId value) {
 
 void ValuePlaces::move_together(const std::function<void(ValueId, Bytes, Bytes)>& move) {
   std::vector<ValueId> in_order;
-  for (ValueId value = 0; value < static_cast<ValueId>(values_.size()); ++value) {
+  for (ValueId value = 0; value < as_id<ValueId>(values_.size()); ++value) {
     if (resident(value) && !values_[position(value)].persistent) in_order.push_back(value);
   }
   std::ranges::sort(in_order, {}, [&](ValueId value) { return offset(value); });

@@ -23,7 +23,7 @@ OpCase concat_case(const graph::Shape& whole, std::size_t axis, const std::vecto
     shape[axis] = extent;
     parts.push_back(builder.scaled(builder.tensor(fmt::format("x{}", parts.size()), shape), 4));
   }
-  const auto axis_attribute = static_cast<std::int64_t>(axis);
+  const auto axis_attribute = as_id<std::int64_t>(axis);
   const graph::TensorId y = builder.tensor("y", whole);
   builder.op(graph::OpKind::kConcat, graph::ConcatAttributes{.axis = axis_attribute, .activation = activation}, parts,
              {y});
@@ -48,7 +48,7 @@ OpCase concat_case(const graph::Shape& whole, std::size_t axis, const std::vecto
 OpCase slice_case(const graph::Shape& x_shape, std::size_t axis, std::int64_t begin, std::int64_t end) {
   CaseBuilder builder("slice " + graph::to_string(x_shape) + " axis " + std::to_string(axis) + " from " +
                       std::to_string(begin) + " to " + std::to_string(end));
-  const graph::PartAttributes attributes{.axis = static_cast<std::int64_t>(axis), .begin = begin, .end = end};
+  const graph::PartAttributes attributes{.axis = as_id<std::int64_t>(axis), .begin = begin, .end = end};
   graph::Shape y_shape = x_shape;
   y_shape[axis] = end - begin;
   builder.op(graph::OpKind::kSlice, attributes, {builder.tensor("x", x_shape)}, {builder.tensor("y", y_shape)});
@@ -75,7 +75,7 @@ graph::SparseMatrix band(std::int64_t rows, std::int64_t columns) {
 
 OpCase sparse_product_case(const graph::Shape& x_shape, std::size_t axis, std::int64_t rows) {
   CaseBuilder builder(fmt::format("sparse product {} axis {} to {}", graph::to_string(x_shape), axis, rows));
-  graph::SparseAttributes attributes{.axis = static_cast<std::int64_t>(axis), .matrix = band(rows, x_shape[axis])};
+  graph::SparseAttributes attributes{.axis = as_id<std::int64_t>(axis), .matrix = band(rows, x_shape[axis])};
   graph::Shape y_shape = x_shape;
   y_shape[axis] = rows;
   builder.op(graph::OpKind::kSparseProduct, attributes, {builder.tensor("x", x_shape)}, {builder.tensor("y", y_shape)});
@@ -92,7 +92,7 @@ OpCase transpose_case(const graph::Shape& x_shape, const std::vector<std::int64_
   std::vector<std::int64_t> back(axes.size());
   for (std::size_t i = 0; i < axes.size(); ++i) {
     y_shape.push_back(x_shape[as_index(axes[i])]);
-    back[as_index(axes[i])] = static_cast<std::int64_t>(i);
+    back[as_index(axes[i])] = as_id<std::int64_t>(i);
   }
   builder.op(graph::OpKind::kTranspose, graph::TransposeAttributes{.axes = axes}, {builder.tensor("x", x_shape)},
              {builder.tensor("y", y_shape)});

@@ -84,12 +84,12 @@ OpCase shared_dense_case(const graph::Shape& x_shape, std::int64_t out, bool bia
 
 Axes inverse(const Axes& axes) {
   Axes result(axes.size());
-  for (std::size_t i = 0; i < axes.size(); ++i) result[as_index(axes[i])] = static_cast<std::int64_t>(i);
+  for (std::size_t i = 0; i < axes.size(); ++i) result[as_index(axes[i])] = as_id<std::int64_t>(i);
   return result;
 }
 
 Axes with_last_swapped(Axes axes, std::size_t rank) {
-  for (std::size_t i = axes.size(); i < rank; ++i) axes.push_back(static_cast<std::int64_t>(i));
+  for (std::size_t i = axes.size(); i < rank; ++i) axes.push_back(as_id<std::int64_t>(i));
   std::swap(axes[rank - 1], axes[rank - 2]);
   return axes;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/testing/random/random_plan.hpp"
 #include "sluice/testing/random/seeded_random.hpp"
 
@@ -28,7 +29,7 @@ graph::Rescheduled random_step(std::uint64_t seed, const graph::Graph& graph, co
   const double on_main = random.pick(std::vector<double>{0.2, 0.5, 0.9});
   for (const graph::Op& op : step.graph.ops()) {
     const auto implementations = static_cast<std::int32_t>(std::max<std::size_t>(op.implementations.size(), 1));
-    const auto processors = static_cast<ProcessorId>(machine.processor_count());
+    const auto processors = as_id<ProcessorId>(machine.processor_count());
     choices.push_back({random.between(0, implementations - 1),
                        random.chance(on_main) ? kMainProcessor : random.between(0, processors - 1)});
   }

@@ -16,6 +16,8 @@ namespace sluice::kernels {
 
 using Layout = dnnl::memory::desc;
 
+inline Bytes bytes_of(const Layout& layout) { return static_cast<Bytes>(layout.get_size()); }
+
 dnnl::memory::data_type onednn_type(graph::DType dtype);
 
 Layout plain_layout(const graph::Shape& shape, graph::DType dtype = graph::DType::kF32);  // row-major

@@ -24,7 +24,7 @@ struct Piece {
 };
 
 Piece piece_of(const Layout& slice, const graph::Shape& slice_shape, std::int64_t first_sample) {
-  const auto bytes = static_cast<std::int64_t>(slice.get_size());
+  const auto bytes = bytes_of(slice);
   return {bytes / slice_shape[0] * first_sample, bytes};
 }
 

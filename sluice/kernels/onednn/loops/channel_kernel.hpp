@@ -25,7 +25,7 @@ class ChannelKernel : public Kernel {
         activation_(request.as<graph::NormAttributes>().activation),
         epsilon_(request.as<graph::NormAttributes>().epsilon),
         by_block_(runs_.blocks % omp_get_max_threads() == 0 || runs_.blocks >= 4 * omp_get_max_threads()),
-        stream_(runs_.blocked && static_cast<Bytes>(data.get_size()) >= kStreamedBytes) {
+        stream_(runs_.blocked && bytes_of(data) >= kStreamedBytes) {
     implementation = "loop";
     inputs = plain_layouts(request.inputs);
     outputs = plain_layouts(request.outputs);
@@ -39,7 +39,7 @@ class ChannelKernel : public Kernel {
   }
 
   void need_sums() {
-    if (!by_block_) workspace_bytes = runs_.samples * runs_.blocks * static_cast<Bytes>(sizeof(LaneSums));
+    if (!by_block_) workspace_bytes = runs_.samples * runs_.blocks * Bytes{sizeof(LaneSums)};
   }
 
   // For each block of channels: the sums of all samples by `summing(block)(sample, sums)`, then `finish(block,

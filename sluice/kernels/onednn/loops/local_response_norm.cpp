@@ -33,7 +33,7 @@ class ResponseNorm {
 
   // Scratch of all threads.
   Bytes workspace_bytes() const {
-    return omp_get_max_threads() * kArrays * runs_.channels * kLanes * static_cast<Bytes>(sizeof(float));
+    return omp_get_max_threads() * kArrays * runs_.channels * kLanes * Bytes{sizeof(float)};
   }
 
   template <typename T>

@@ -124,7 +124,7 @@ KernelPtr make_softmax_cross_entropy(const KernelRequest& request, const dnnl::e
       request, [rows, accumulate = request.slice.accumulate](Operands operands, const StepContext& /*context*/) {
         return cross_entropy(operands, rows, accumulate);
       });
-  kernel->workspace_bytes = rows.count * static_cast<Bytes>(sizeof(double));
+  kernel->workspace_bytes = rows.count * Bytes{sizeof(double)};
   return kernel;
 }
 

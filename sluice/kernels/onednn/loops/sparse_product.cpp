@@ -1,6 +1,7 @@
 // A sparse matrix times a tensor along one axis. Seen as [outer, extent, inner], each line [inner] of y is a sum of lines
 // of x, in the order of the matrix's terms, by one thread. Along the last axis the loop is the same for one line and for
 // many: a slice of the samples has the bits of the whole.
+#include "sluice/base/as_index.hpp"
 #include "sluice/kernels/onednn/loops/loop_kernel.hpp"
 #include "sluice/kernels/onednn/vectors/element_loops.hpp"
 
@@ -78,8 +79,8 @@ KernelPtr make_sparse_product(const KernelRequest& request, const dnnl::engine& 
   SparseSpace space{matrix};
   const graph::Shape& x = request.inputs[0].shape;
   for (std::size_t d = 0; d < x.size(); ++d) {
-    if (static_cast<std::int64_t>(d) < axis) space.outer *= x[d];
-    if (static_cast<std::int64_t>(d) > axis) space.inner *= x[d];
+    if (as_id<std::int64_t>(d) < axis) space.outer *= x[d];
+    if (as_id<std::int64_t>(d) > axis) space.inner *= x[d];
   }
   return std::make_unique<LoopKernel>(
       request, [space, dtype = request.inputs[0].dtype](Operands operands, const StepContext& /*context*/) {

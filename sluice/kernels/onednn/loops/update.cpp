@@ -14,7 +14,7 @@ namespace {
 KernelPtr make_delay(const KernelRequest& request, const dnnl::engine& /*engine*/) {
   const OperandRequest& next = request.outputs[0];
   const Layout layout = next.layout.value_or(plain_layout(next.shape, next.dtype));
-  const auto bytes = static_cast<std::int64_t>(layout.get_size());
+  const auto bytes = bytes_of(layout);
   const bool fills = request.outputs.size() > 1;
   auto kernel =
       std::make_unique<LoopKernel>(request, [bytes, fills](Operands operands, const StepContext& /*context*/) {
