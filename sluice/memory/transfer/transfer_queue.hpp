@@ -6,6 +6,7 @@
 // On whose thread (transfer_driver.hpp):
 //   * with Config::thread, one of the queue's: transfers begin at once, and every function may be called on any thread.
 //   * without, the caller's: transfers begin and end while wait() is called, and every function is called on one thread.
+//     Beside the engine itself that costs 120 ns, a thread of the queue's 15 to 50 us (measured, reading 4 KiB of a file).
 #pragma once
 
 #include <atomic>
