@@ -14,7 +14,6 @@
 #include "sluice/report/step/plan_summary.hpp"
 #include "sluice/report/step/tier_contents.hpp"
 #include "sluice/report/text_table.hpp"
-#include "sluice/train/planning.hpp"
 
 namespace sluice::cli {
 namespace {

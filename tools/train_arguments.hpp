@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 
-#include "sluice/planners/planner.hpp"
 #include "sluice/train/training_loop.hpp"
 #include "tools/budget_arguments.hpp"
 #include "tools/options.hpp"

@@ -16,6 +16,7 @@
 #include "sluice/report/step/overlap.hpp"
 #include "sluice/report/step/plan_summary.hpp"
 #include "sluice/report/text_table.hpp"
+#include "sluice/report/trial_record.hpp"
 #include "sluice/sim/locality.hpp"
 #include "sluice/train/onnx_workload.hpp"
 #include "sluice/train/planning_advice.hpp"

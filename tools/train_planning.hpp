@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "sluice/experiment/plan_trials.hpp"
-#include "sluice/report/trial_record.hpp"
 #include "sluice/train/replanning.hpp"
 #include "tools/train_arguments.hpp"
 

@@ -7,6 +7,7 @@
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/memory/transfer/engine_factory.hpp"
+#include "sluice/memory/transfer/transfer_queue.hpp"
 
 namespace sluice::exec {
 namespace {
@@ -114,19 +115,17 @@ class Mover {
 
   Status transfer(const TensorMove& move, Bytes bytes) {
     const memory::LinkId link = *machine_.link_between(move.from.tier, move.to.tier);
-    std::unique_ptr<memory::TransferEngine>& engine = engines_[link];
-    if (engine == nullptr) {
-      SLUICE_ASSIGN(engine, memory::make_engine(machine_, link, storages_));
+    std::unique_ptr<memory::TransferQueue>& queue = queues_[link];
+    if (queue == nullptr) {
+      SLUICE_ASSIGN(auto engine, memory::make_engine(machine_, link, storages_));
+      queue = std::make_unique<memory::TransferQueue>(std::move(engine), memory::TransferQueue::Config{});
     }
-    engine->submit(0, move.from.offset, move.to.offset, bytes);
-    std::vector<memory::FinishedTransfer> finished;
-    while (finished.empty()) engine->wait(std::nullopt, finished);
-    return finished.front().status;
+    return queue->wait(queue->put({move.from.offset, move.to.offset, bytes}));
   }
 
   const memory::Machine& machine_;
   const memory::TierStorages& storages_;
-  std::map<memory::LinkId, std::unique_ptr<memory::TransferEngine>> engines_;
+  std::map<memory::LinkId, std::unique_ptr<memory::TransferQueue>> queues_;  // driven by this thread
 };
 
 }  // namespace

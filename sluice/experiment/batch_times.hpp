@@ -14,7 +14,6 @@
 
 #include "sluice/base/result.hpp"
 #include "sluice/profile/profile.hpp"
-#include "sluice/train/workload.hpp"
 
 namespace sluice::experiment {
 

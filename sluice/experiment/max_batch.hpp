@@ -12,7 +12,7 @@
 
 #include "sluice/base/result.hpp"
 #include "sluice/experiment/batch_times.hpp"
-#include "sluice/plan/plan.hpp"
+#include "sluice/train/workload.hpp"
 
 namespace sluice::experiment {
 

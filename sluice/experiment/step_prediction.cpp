@@ -1,5 +1,7 @@
 #include "sluice/experiment/step_prediction.hpp"
 
+#include "sluice/memory/processors.hpp"
+
 namespace sluice::experiment {
 
 namespace {

@@ -1,8 +1,7 @@
 // Keeps bytes in a file for a while: what another framework's step saves for its backward pass.
 //
-// Bytes leave and come back in the background, a lane each (memory/transfer's engines), first come, first served, straight
-// from and to the pages that they are in (PagePool): files past the page cache take whole pages, and copies would take
-// compute threads their cores.
+// Bytes leave and come back in the background, a TransferQueue each, straight from and to the pages that they are in
+// (PagePool): files past the page cache take whole pages, and copies would take compute threads their cores.
 //
 //   leave()  ->  left()  ->  bring()  ->  here()  ->  forget()
 //
@@ -10,24 +9,20 @@
 // belong to the bytes they befell: wait_left() and wait_here() return them.
 #pragma once
 
-#include <array>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "sluice/base/result.hpp"
 #include "sluice/memory/allocators/free_ranges.hpp"
 #include "sluice/memory/files/spill_file.hpp"
 #include "sluice/memory/machine.hpp"
-#include "sluice/memory/transfer/transfer_engine.hpp"
+#include "sluice/memory/transfer/transfer_queue.hpp"
 
 namespace sluice::offload {
 
@@ -41,9 +36,6 @@ class SavedStore {
   };
 
   static Result<std::unique_ptr<SavedStore>> open(const Config& config);
-  ~SavedStore();
-  SavedStore(const SavedStore&) = delete;
-  SavedStore& operator=(const SavedStore&) = delete;
 
   // Bytes begin to leave. `from`: whole_pages(bytes) from the beginning of a page on, which have to stay as they are until
   // the bytes have left(). Nothing where the file is full.
@@ -54,7 +46,7 @@ class SavedStore {
   // What has left begins to come back. `into`: like `from`; the caller's again when the bytes are here().
   void bring(Id id, std::byte* into);
   bool here(Id id) const;
-  Status wait_here(Id id);
+  Status wait_here(Id id);  // after bring()
 
   // Waits where the bytes are just being written or read: the caller's memory may be freed afterwards.
   void forget(Id id);
@@ -63,41 +55,25 @@ class SavedStore {
   std::vector<std::string> notes() const { return notes_; }
 
  private:
-  enum class Place { kLeaving, kAway, kComing, kHere };
   struct Entry {
-    std::byte* memory = nullptr;
     Interval<Bytes> file;
-    Place place = Place::kLeaving;
-    bool moving = false;  // with an engine
-    Status status;
-  };
-  struct Lane {
-    std::unique_ptr<memory::TransferEngine> engine;
-    std::deque<Id> queue;  // not yet with the engine
-    std::map<memory::TransferId, Id> moving;
-    Bytes moving_bytes = 0;
-    memory::TransferId next = 0;
-    std::thread thread;
+    memory::Ticket out;
+    std::optional<memory::Ticket> in = {};  // once they come back
   };
 
   explicit SavedStore(memory::SpillFile file);
   Status start();
-  void run(Lane& lane);
-  void submit(Lane& lane);
-  void finish(Lane& lane, const memory::FinishedTransfer& finished);
-  void queue(Lane& lane, Id id);
-  Status wait_until(Id id, Place place);
+  Entry entry(Id id) const;
 
   const memory::SpillFile file_;
   std::vector<std::string> notes_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
+  mutable std::mutex mutex_;  // of what stands between here and the queues
   std::map<Id, Entry> entries_;
   memory::FreeRanges room_;  // in the file
   Id next_id_ = 0;
-  bool stopping_ = false;
-  std::array<Lane, 2> lanes_;  // out, in
+
+  std::unique_ptr<memory::TransferQueue> out_, in_;
 };
 
 }  // namespace sluice::offload

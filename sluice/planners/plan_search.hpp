@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "sluice/planners/planner.hpp"
-#include "sluice/sim/simulator.hpp"
 
 namespace sluice::planners {
 

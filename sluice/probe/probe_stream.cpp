@@ -1,11 +1,9 @@
 #include "sluice/probe/probe_stream.hpp"
 
-#include <algorithm>
-#include <vector>
+#include <utility>
 
 #include "sluice/base/as_index.hpp"
-#include "sluice/base/threads/cpu_affinity.hpp"
-#include "sluice/base/threads/wake_promptly.hpp"
+#include "sluice/memory/transfer/engine_factory.hpp"
 
 namespace sluice::probe {
 namespace {
@@ -28,39 +26,33 @@ Result<std::unique_ptr<ProbeStream>> ProbeStream::start(memory::Machine machine,
 
 ProbeStream::ProbeStream(std::unique_ptr<memory::TransferEngine> engine, bool writes, StreamRoom room,
                          StreamPattern pattern)
-    : engine_(std::move(engine)), writes_(writes), room_(room), pattern_(pattern), thread_([this] { run(); }) {}
-
-void ProbeStream::run() {
-  allow_every_cpu();
-  wake_promptly();
-  memory::TransferId submitted = 0;
-  std::vector<memory::FinishedTransfer> finished;
-  while (!stop_ && !failed_) {
-    while (submitted - transfers_ < kUnderWay) submit(submitted++);
-    engine_->wait(std::nullopt, finished);
-    take(finished);
-    finished.clear();
-  }
-  while (engine_->in_flight() > 0) engine_->wait(std::nullopt, finished);
+    : writes_(writes), room_(room), pattern_(pattern), driver_(std::move(engine), *this) {
+  driver_.start({.name = "probe", .prompt = true});
 }
 
-void ProbeStream::submit(memory::TransferId index) {
+ProbeStream::~ProbeStream() {
+  stop_ = true;
+  driver_.finish();
+}
+
+std::optional<memory::Transfer> ProbeStream::next() {
+  if (under_way_ == kUnderWay) return std::nullopt;
+  ++under_way_;
   const Bytes bytes = pattern_.transfer_bytes;
-  if (next_ + bytes > room_.in_file.length()) next_ = 0;
-  const Bytes file = room_.in_file.begin + next_;
-  const Bytes memory = room_.in_memory.begin + next_ % (room_.in_memory.length() - bytes + memory::kBlockAlignment);
-  engine_->submit(index, writes_ ? memory : file, writes_ ? file : memory, bytes);
-  next_ += bytes;
+  if (at_ + bytes > room_.in_file.length()) at_ = 0;
+  const Bytes file = room_.in_file.begin + at_;
+  const Bytes memory = room_.in_memory.begin + at_ % (room_.in_memory.length() - bytes + memory::kBlockAlignment);
+  at_ += bytes;
+  return memory::Transfer{writes_ ? memory : file, writes_ ? file : memory, bytes, begun_++};
 }
 
-void ProbeStream::take(const std::vector<memory::FinishedTransfer>& finished) {
-  for (const memory::FinishedTransfer& each : finished) {
-    if (each.status.ok()) {
-      ++transfers_;
-    } else if (!failed_) {
-      status_ = each.status;
-      failed_ = true;
-    }
+void ProbeStream::done(const Status& status) {
+  --under_way_;
+  if (status.ok()) {
+    ++transfers_;
+  } else if (!failed_) {
+    status_ = status;
+    failed_ = true;
   }
 }
 

@@ -11,10 +11,11 @@
 
 #include <atomic>
 #include <memory>
-#include <thread>
+#include <optional>
 
 #include "sluice/base/interval.hpp"
-#include "sluice/memory/transfer/engine_factory.hpp"
+#include "sluice/memory/transfer/tier_storage.hpp"
+#include "sluice/memory/transfer/transfer_driver.hpp"
 
 namespace sluice::probe {
 
@@ -30,13 +31,13 @@ struct StreamRoom {
   Interval<Bytes> in_memory;
 };
 
-class ProbeStream {
+class ProbeStream final : private memory::TransferSource {
  public:
   // Begins to stream. `storages` must outlive the stream and hold `room`, which must hold a transfer.
   static Result<std::unique_ptr<ProbeStream>> start(memory::Machine machine, memory::LinkId link,
                                                     const memory::TierStorages& storages, StreamRoom room,
                                                     StreamPattern pattern);
-  ~ProbeStream() { stop_ = true; }  // what is under way runs out
+  ~ProbeStream();  // what is under way runs out
   ProbeStream(const ProbeStream&) = delete;
   ProbeStream& operator=(const ProbeStream&) = delete;
 
@@ -47,20 +48,21 @@ class ProbeStream {
 
  private:
   ProbeStream(std::unique_ptr<memory::TransferEngine> engine, bool writes, StreamRoom room, StreamPattern pattern);
-  void run();
-  void submit(memory::TransferId index);
-  void take(const std::vector<memory::FinishedTransfer>& finished);
+  std::optional<memory::Transfer> next() override;
+  void done(const Status& status) override;
+  bool stopped() const override { return stop_ || failed_; }
 
-  std::unique_ptr<memory::TransferEngine> engine_;
   bool writes_ = false;
   StreamRoom room_;
   StreamPattern pattern_;
-  Bytes next_ = 0;  // where in its part of the file the next transfer goes
+  Bytes at_ = 0;  // where in its part of the file the next transfer goes
+  int under_way_ = 0;
+  memory::TransferId begun_ = 0;
   std::atomic<int> transfers_{0};
   std::atomic<bool> stop_{false};
   std::atomic<bool> failed_{false};
-  Status status_;        // written before `failed_`
-  std::jthread thread_;  // ends before what it uses
+  Status status_;  // written before `failed_`
+  memory::TransferDriver driver_;
 };
 
 }  // namespace sluice::probe

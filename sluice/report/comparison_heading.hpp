@@ -3,7 +3,6 @@
 
 #include <string>
 
-#include "sluice/experiment/comparison_result.hpp"
 #include "sluice/graph/graph.hpp"
 #include "sluice/memory/machine.hpp"
 

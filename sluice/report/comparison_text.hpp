@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "sluice/experiment/comparison_result.hpp"
 #include "sluice/report/comparison_heading.hpp"
 
 namespace sluice::report {

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <fstream>
 
-#include "sluice/data/data_source.hpp"
 #include "sluice/graph/builder/builder.hpp"
 #include "tests/cli/command_runner.hpp"
 #include "tests/e2e/trained_run.hpp"

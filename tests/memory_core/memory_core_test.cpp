@@ -10,6 +10,7 @@
 #include "sluice/memory/presets.hpp"
 #include "sluice/memory/transfer/encoding_engine.hpp"
 #include "sluice/memory/transfer/engine_factory.hpp"
+#include "sluice/memory/transfer/transfer_queue.hpp"
 
 namespace sluice::tests {
 namespace {
@@ -35,12 +36,10 @@ class MemoryCore : public ::testing::TestWithParam<const char*> {
   std::unique_ptr<memory::TransferEngine> engine(memory::TierId from, memory::TierId to) const {
     return memory::make_engine(machine_, machine_.link_between(from, to).value(), storages_).value();
   }
-  static void move(memory::TransferEngine& engine, Bytes from, Bytes to) {
-    std::vector<memory::FinishedTransfer> finished;
-    engine.submit(0, from, to, kObjectBytes);
-    while (engine.in_flight() > 0) engine.wait(std::nullopt, finished);
-    ASSERT_EQ(finished.size(), 1U);
-    ASSERT_TRUE(finished[0].status.ok()) << finished[0].status.error().message;
+  static void move(std::unique_ptr<memory::TransferEngine> engine, Bytes from, Bytes to) {
+    memory::TransferQueue queue(std::move(engine), {});
+    const Status status = queue.wait(queue.put({from, to, kObjectBytes}));
+    ASSERT_TRUE(status.ok()) << status.error().message;
   }
   bool came_back() const { return std::memcmp(object(), back(), static_cast<std::size_t>(kObjectBytes)) == 0; }
 
@@ -49,8 +48,8 @@ class MemoryCore : public ::testing::TestWithParam<const char*> {
 };
 
 TEST_P(MemoryCore, MovesAnObjectAwayAndBack) {
-  move(*engine(memory::kFastTier, 1), 0, kObjectBytes);
-  move(*engine(1, memory::kFastTier), kObjectBytes, kObjectBytes);
+  move(engine(memory::kFastTier, 1), 0, kObjectBytes);
+  move(engine(1, memory::kFastTier), kObjectBytes, kObjectBytes);
   EXPECT_TRUE(came_back());
 }
 
@@ -58,19 +57,18 @@ TEST_P(MemoryCore, MovesItInFewerBytes) {
   std::vector<memory::StoredChunk> chunks(2);
   Bytes moved = 0;
   const auto encoding = [&](memory::TierId from, memory::TierId to) {
-    return memory::EncodingEngine(engine(from, to),
-                                  {.encodes = from == memory::kFastTier,
-                                   .arena = object(),
-                                   .staging = {2 * kObjectBytes, 3 * kObjectBytes},
-                                   .find = [&](memory::TransferId) {
-                                     return memory::EncodedTransfer{memory::Encoding::kZeroValue, 4, &chunks, &moved};
-                                   }});
+    return std::make_unique<memory::EncodingEngine>(
+        engine(from, to), memory::EncodingEngine::Config{
+                              .encodes = from == memory::kFastTier,
+                              .arena = object(),
+                              .staging = {2 * kObjectBytes, 3 * kObjectBytes},
+                              .find = [&](memory::TransferId) {
+                                return memory::EncodedTransfer{memory::Encoding::kZeroValue, 4, &chunks, &moved};
+                              }});
   };
-  auto out = encoding(memory::kFastTier, 1);
-  move(out, 0, 0);
+  move(encoding(memory::kFastTier, 1), 0, 0);
   EXPECT_LT(moved, kObjectBytes * 7 / 10);
-  auto in = encoding(1, memory::kFastTier);
-  move(in, 0, kObjectBytes);
+  move(encoding(1, memory::kFastTier), 0, kObjectBytes);
   EXPECT_TRUE(came_back());
 }
 

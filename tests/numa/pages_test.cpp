@@ -12,6 +12,7 @@
 #include "sluice/memory/page_mover.hpp"
 #include "sluice/memory/presets.hpp"
 #include "sluice/memory/transfer/engine_factory.hpp"
+#include "sluice/memory/transfer/transfer_queue.hpp"
 #include "sluice/probe/probe.hpp"
 #include "tests/numa/machine_nodes.hpp"
 
@@ -165,11 +166,8 @@ TEST_F(NumaPages, TransfersCopyBetweenNodes) {
   const auto storages = memory::TierStorages::open(machine, std::vector<Bytes>{4 * kMiB, 6 * kMiB}).value();
   std::vector<std::byte> written(static_cast<std::size_t>(3 * kMiB), std::byte{7});
   ASSERT_TRUE(storages.write(0, kMiB, written).ok());
-  const auto engine = memory::make_engine(machine, *machine.link_between(0, 1), storages).value();
-  engine->submit(5, kMiB, 2 * kMiB, 3 * kMiB);
-  std::vector<memory::FinishedTransfer> finished;
-  while (finished.empty()) engine->wait({}, finished);
-  ASSERT_TRUE(finished.front().status.ok());
+  memory::TransferQueue queue(memory::make_engine(machine, *machine.link_between(0, 1), storages).value(), {});
+  ASSERT_TRUE(queue.wait(queue.put({kMiB, 2 * kMiB, 3 * kMiB})).ok());
   std::vector<std::byte> read(written.size());
   ASSERT_TRUE(storages.read(1, 2 * kMiB, read).ok());
   EXPECT_EQ(read, written);

@@ -32,10 +32,6 @@ Status check_movable(const Machine& machine) {
   return {};
 }
 
-std::span<std::byte> RangeMover::Performer::pages_of(const RangeMove& move) const {
-  return {storages_.base(kFastTier) + move.bytes.begin, as_index(move.bytes.length())};
-}
-
 // What touches the same bytes twice is performed one behind the other.
 Status RangeMover::Performer::perform(const MoveList& moves) {
   std::map<Bytes, RangeMove> together;  // by where they begin: none overlaps another
@@ -58,38 +54,42 @@ Status RangeMover::Performer::perform_together(const std::map<Bytes, RangeMove>&
 }
 
 Status RangeMover::Performer::perform_all(std::span<const RangeMove> moves) {
-  for (const RangeMove& move : moves) SLUICE_RETURN_IF_ERROR(submit(move));
-  SLUICE_RETURN_IF_ERROR(wait_all());
+  SLUICE_RETURN_IF_ERROR(transfer_all(moves));
   for (const RangeMove& move : moves) {
     const Tier& to = machine_.tier(move.to);
-    const std::span<std::byte> pages = pages_of(move);
+    const std::span<std::byte> pages{storages_.base(kFastTier) + move.bytes.begin, as_index(move.bytes.length())};
     if (to.kind->place != nullptr) SLUICE_RETURN_IF_ERROR(to.kind->place(to, pages));
     if (to.kind->in_file) ::madvise(pages.data(), pages.size(), MADV_DONTNEED);
   }
   return {};
 }
 
-// Where one end is a file, by its engine.
-Status RangeMover::Performer::submit(const RangeMove& move) {
-  if (move.from == kUntouched) return {};
-  if (!machine_.tier(move.from).kind->in_file && !machine_.tier(move.to).kind->in_file) return {};
-  const auto link = machine_.link_between(move.from, move.to);
-  SLUICE_CHECK(link.has_value(), "a link for every move");
-  std::unique_ptr<TransferEngine>& engine = engines_[*link];
-  if (engine == nullptr) {
-    SLUICE_ASSIGN(engine, make_engine_of_pages(machine_, *link, storages_));
+// What goes to a file or comes from one, all at once.
+Status RangeMover::Performer::transfer_all(std::span<const RangeMove> moves) {
+  std::vector<std::pair<TransferQueue*, Ticket>> under_way;
+  for (const RangeMove& move : moves) {
+    if (move.from == kUntouched) continue;
+    if (!machine_.tier(move.from).kind->in_file && !machine_.tier(move.to).kind->in_file) continue;
+    SLUICE_ASSIGN(TransferQueue* const queue, queue_between(move.from, move.to));
+    under_way.emplace_back(queue, queue->put({move.bytes.begin, move.bytes.begin, move.bytes.length()}));
   }
-  engine->submit(0, move.bytes.begin, move.bytes.begin, move.bytes.length());
-  return {};
+  Status first_error;
+  for (const auto& [queue, ticket] : under_way) {
+    const Status done = queue->wait(ticket);
+    if (first_error.ok()) first_error = done;
+  }
+  return first_error;
 }
 
-Status RangeMover::Performer::wait_all() {
-  std::vector<FinishedTransfer> finished;
-  for (const auto& [link, engine] : engines_) {
-    while (engine->in_flight() > 0) engine->wait(std::nullopt, finished);
+Result<TransferQueue*> RangeMover::Performer::queue_between(TierId from, TierId to) {
+  const auto link = machine_.link_between(from, to);
+  SLUICE_CHECK(link.has_value(), "a link for every move");
+  std::unique_ptr<TransferQueue>& queue = queues_[*link];
+  if (queue == nullptr) {
+    SLUICE_ASSIGN(auto engine, make_engine_of_pages(machine_, *link, storages_));
+    queue = std::make_unique<TransferQueue>(std::move(engine), TransferQueue::Config{});
   }
-  for (const FinishedTransfer& each : finished) SLUICE_RETURN_IF_ERROR(each.status);
-  return {};
+  return queue.get();
 }
 
 RangeMover::RangeMover(const Machine& machine, const TierStorages& storages, Bytes page_bytes)

@@ -12,7 +12,7 @@
 // kind at once and in order of addresses. begin() leaves them to a thread of its own, one list behind the other; wait_for()
 // returns when nothing begun touches these ranges any more. Who uses a range, or moves it again, waits for it first.
 //
-// One caller at a time. Errors: those of files, kOutOfSpace where a node is full. A move that failed leaves its bytes
+// One caller, always on the same thread. Errors: those of files, kOutOfSpace where a node is full. A move that failed leaves its bytes
 // undefined, and every later call returns its error.
 #pragma once
 
@@ -26,7 +26,7 @@
 
 #include "sluice/memory/move.hpp"
 #include "sluice/memory/transfer/tier_storage.hpp"
-#include "sluice/memory/transfer/transfer_engine.hpp"
+#include "sluice/memory/transfer/transfer_queue.hpp"
 
 namespace sluice::memory {
 
@@ -49,7 +49,7 @@ class RangeMover {
   Bytes resident_bytes() const;  // of the space, by asking the kernel
 
  private:
-  // Engines belong to one thread: its caller's, or the mover's own.
+  // On one thread: the caller's, or the mover's own.
   class Performer {
    public:
     Performer(const Machine& machine, const TierStorages& storages) : machine_(machine), storages_(storages) {}
@@ -58,13 +58,12 @@ class RangeMover {
    private:
     Status perform_together(const std::map<Bytes, RangeMove>& moves);
     Status perform_all(std::span<const RangeMove> moves);
-    Status submit(const RangeMove& move);
-    Status wait_all();
-    std::span<std::byte> pages_of(const RangeMove& move) const;
+    Status transfer_all(std::span<const RangeMove> moves);
+    Result<TransferQueue*> queue_between(TierId from, TierId to);
 
     const Machine& machine_;
     const TierStorages& storages_;
-    std::map<LinkId, std::unique_ptr<TransferEngine>> engines_;
+    std::map<LinkId, std::unique_ptr<TransferQueue>> queues_;  // driven by this thread
   };
 
   void work();

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "sluice/base/check.hpp"
+#include "sluice/memory/allocators/free_ranges.hpp"
 #include "sluice/memory/machine.hpp"
 
 namespace sluice::memory {
@@ -16,6 +17,7 @@ namespace {
 using Time = std::int32_t;
 
 constexpr Time kForEver = std::numeric_limits<Time>::max();
+
 // Free memory, and when it ceases to be.
 struct Piece {
   Interval<Bytes> bytes;
@@ -25,31 +27,10 @@ struct Piece {
 // Memory while time goes on. What returns is away for a while from memory that is its own.
 class FreeMemory {
  public:
-  explicit FreeMemory(Bytes bytes) { give({0, bytes}); }
+  explicit FreeMemory(Bytes bytes) : free_(bytes) {}
 
-  void give(Interval<Bytes> bytes) {
-    if (bytes.empty()) return;
-    auto next = free_.lower_bound(bytes.begin);
-    if (next != free_.begin() && std::prev(next)->second == bytes.begin) {
-      bytes.begin = std::prev(next)->first;
-      free_.erase(std::prev(next));
-    }
-    if (next != free_.end() && next->first == bytes.end) {
-      bytes.end = next->second;
-      free_.erase(next);
-    }
-    free_.emplace(bytes.begin, bytes.end);
-  }
-
-  void take(Interval<Bytes> bytes) {
-    const auto from = std::prev(free_.upper_bound(bytes.begin));
-    const Interval<Bytes> whole{from->first, from->second};
-    SLUICE_CHECK(whole.begin <= bytes.begin && bytes.end <= whole.end, "memory that is taken is free");
-    free_.erase(from);
-    if (whole.begin < bytes.begin) free_.emplace(whole.begin, bytes.begin);
-    if (bytes.end < whole.end) free_.emplace(bytes.end, whole.end);
-  }
-
+  void give(Interval<Bytes> bytes) { free_.give(bytes); }
+  void take(Interval<Bytes> bytes) { free_.take(bytes); }
   void lend(Interval<Bytes> bytes, Time until) {
     give(bytes);
     lent_.emplace(bytes.begin, Piece{bytes, until});
@@ -62,12 +43,12 @@ class FreeMemory {
   // By ascending offset; those that last.
   std::vector<Piece> lasting(Time end) const {
     std::vector<Piece> pieces;
-    pieces.reserve(free_.size() + 2 * lent_.size());
+    pieces.reserve(free_.ranges().size() + 2 * lent_.size());
     const auto add = [&](Bytes begin, Bytes stop, Time until) {
       if (begin < stop && until >= end) pieces.push_back({{begin, stop}, until});
     };
     auto lent = lent_.begin();
-    for (const auto& [begin, stop] : free_) {
+    for (const auto& [begin, stop] : free_.ranges()) {
       Bytes at = begin;
       while (lent != lent_.end() && lent->second.bytes.end <= begin) ++lent;
       for (; lent != lent_.end() && lent->first < stop; ++lent) {
@@ -83,7 +64,7 @@ class FreeMemory {
   }
 
  private:
-  std::map<Bytes, Bytes> free_;  // disjoint and apart: end by begin
+  FreeRanges free_;
   std::map<Bytes, Piece> lent_;  // by begin; some of it may be taken
 };
 

@@ -134,8 +134,7 @@ void UringEngine::queue_request(std::size_t slot) {
   const Request& request = requests_[slot];
   io_uring_sqe* const sqe = io_uring_get_sqe(&ring_);
   SLUICE_CHECK(sqe != nullptr, "the ring has an entry for each request slot");
-  std::byte* const buffer = config_.arena == nullptr ? reinterpret_cast<std::byte*>(request.arena_offset)
-                                                     : config_.arena + request.arena_offset;
+  std::byte* const buffer = config_.memory_at(request.arena_offset);
   const auto bytes = static_cast<unsigned>(request.bytes);
   const auto offset = static_cast<std::uint64_t>(request.file_offset);
   const int slice = static_cast<int>(request.arena_offset / kSliceBytes);

@@ -44,6 +44,10 @@ class UringEngine final : public TransferEngine {
     int queue_depth = 16;
     // For tests: takes what the kernel said of the n-th request, and returns what the engine is told. Empty: no change.
     std::function<std::int32_t(std::int64_t request, std::int32_t result)> alter_result = {};
+
+    std::byte* memory_at(Bytes offset) const {
+      return arena == nullptr ? reinterpret_cast<std::byte*>(offset) : arena + offset;
+    }
   };
 
   // kUnsupported: this kernel or container has no io_uring.

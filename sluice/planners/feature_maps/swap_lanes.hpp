@@ -8,7 +8,6 @@
 
 #include "sluice/planners/feature_maps/feature_maps.hpp"
 #include "sluice/planners/schedule/slow_tier.hpp"
-#include "sluice/profile/cost_model.hpp"
 
 namespace sluice::planners {
 

@@ -5,6 +5,7 @@
 
 #include "sluice/planners/schedule/pack.hpp"
 #include "sluice/planners/schedule/unit_encodings.hpp"
+#include "sluice/sim/simulator.hpp"
 
 namespace sluice::planners {
 

@@ -11,7 +11,7 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/profile/cost_model.hpp"
 #include "sluice/program/program.hpp"
-#include "sluice/sim/simulator.hpp"
+#include "sluice/program/step_times.hpp"
 
 namespace sluice::planners {
 

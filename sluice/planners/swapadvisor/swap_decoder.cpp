@@ -5,6 +5,7 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/plan/rooms.hpp"
 #include "sluice/planners/swapadvisor/swap_times.hpp"
+#include "sluice/profile/cost_model.hpp"
 
 namespace sluice::planners {
 

@@ -21,7 +21,6 @@
 
 #include "sluice/planners/schedule/paged_step.hpp"
 #include "sluice/planners/schedule/slow_tier.hpp"
-#include "sluice/profile/cost_model.hpp"
 
 namespace sluice::planners {
 

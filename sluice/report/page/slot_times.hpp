@@ -4,7 +4,6 @@
 
 #include <vector>
 
-#include "sluice/graph/ops/op.hpp"
 #include "sluice/program/step_times.hpp"
 
 namespace sluice::report {

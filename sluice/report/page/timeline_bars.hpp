@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sluice/memory/machine.hpp"
+#include "sluice/plan/plan_graph.hpp"
 #include "sluice/program/program.hpp"
 #include "sluice/program/step_times.hpp"
 
