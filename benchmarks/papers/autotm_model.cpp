@@ -90,7 +90,7 @@ memory::Machine autotm_machine() {
 
 Seconds predict(const memory::Machine& machine, const Fit& fit, const Kernel& kernel, const Placement& placement) {
   const KernelOp* op = find_op(kernel);
-  profile::CacheModel cache(static_cast<Bytes>(fit.usable_caches * static_cast<double>(machine.cache_bytes)));
+  profile::CacheModel cache(share_of(fit.usable_caches, machine.cache_bytes));
   const std::vector<profile::CacheUse> uses = uses_of(kernel, op == nullptr ? graph::OpKind::kReshape : op->kind);
   const std::size_t record = cache.run(uses);
   profile::MemoryTraffic traffic;

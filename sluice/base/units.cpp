@@ -42,7 +42,7 @@ constexpr std::array<std::pair<std::string_view, double>, 4> kBandwidthUnits{
 
 Bytes MemorySize::resolve(Bytes whole) const {
   if (const Bytes* bytes = std::get_if<Bytes>(&value)) return *bytes;
-  return static_cast<Bytes>(std::get<double>(value) * static_cast<double>(whole));
+  return share_of(std::get<double>(value), whole);
 }
 
 Result<Bytes> parse_bytes(std::string_view text) {

@@ -25,6 +25,9 @@ inline constexpr Bytes kGiB = Bytes{1} << 30;
 constexpr Bytes align_up(Bytes value, Bytes alignment) { return (value + alignment - 1) / alignment * alignment; }
 constexpr Bytes align_down(Bytes value, Bytes alignment) { return value / alignment * alignment; }
 
+// Whole bytes of a share of them, rounded down.
+constexpr Bytes share_of(double share, Bytes bytes) { return static_cast<Bytes>(share * static_cast<double>(bytes)); }
+
 // A budget as the user writes it: an absolute size, or a fraction of the arena bytes of the fast-only plan.
 struct MemorySize {
   std::variant<Bytes, double> value;

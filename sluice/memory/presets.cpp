@@ -40,7 +40,7 @@ Bytes read_cache_size(const std::string& path) {
 Bytes usable_caches(int threads) {
   const std::string folder = "/sys/devices/system/cpu/cpu0/cache/index";
   const Bytes all = threads * read_cache_size(folder + "2/size") + read_cache_size(folder + "3/size");
-  return static_cast<Bytes>(kUsableCaches * static_cast<double>(all));
+  return share_of(kUsableCaches, all);
 }
 
 void make_gpu_fast(const GpuFacts& gpu, Machine& machine) {

@@ -116,7 +116,7 @@ class Checkmate {
     const double budget = static_cast<double>(request_.budgets[memory::kFastTier]);
     const double missed = budget / std::max(1.0, static_cast<double>(failure_.needed));
     step_.problem.capacity =
-        static_cast<Bytes>(std::clamp(missed, 0.9, kLessCapacity) * static_cast<double>(step_.problem.capacity));
+        share_of(std::clamp(missed, 0.9, kLessCapacity), step_.problem.capacity);
   }
 
   SolveLimits limits() const {

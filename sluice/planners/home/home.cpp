@@ -104,7 +104,7 @@ Result<plan::Plan> plan_home(const PlanRequest& request) {
     }
     if (!wants_more_room(plan.error().code)) return plan;
     for (Bytes* each : {&capacity, &slow_capacity})
-      *each = static_cast<Bytes>(kCapacityShrink * static_cast<double>(*each));
+      *each = share_of(kCapacityShrink, *each);
   }
   wanted.actions.assign(wanted.maps.size(), FeatureMapAction::kSwap);
   return plan_actions(request, wanted);

@@ -110,7 +110,7 @@ const std::optional<plan::StepPrices>& Rounder::prices_for(double memory) {
     return known->second;
   }
   std::vector<Bytes> budgets = request_.budgets;
-  budgets[memory::kFastTier] = static_cast<Bytes>(memory * static_cast<double>(budgets[memory::kFastTier]));
+  budgets[memory::kFastTier] = share_of(memory, budgets[memory::kFastTier]);
   auto bound = certified_bound(request_.graph, costs_, request_.machine, budgets, encodes_, kPriceSeconds);
   if (bound) known->second = std::move(bound->prices);
   return known->second;
@@ -118,7 +118,7 @@ const std::optional<plan::StepPrices>& Rounder::prices_for(double memory) {
 
 std::optional<Seconds> Rounder::estimate(const Draft& draft) const {
   const Bytes budget = request_.budgets[memory::kFastTier];
-  for (const Bytes capacity : {static_cast<Bytes>(kPacked * static_cast<double>(budget)), budget}) {
+  for (const Bytes capacity : {share_of(kPacked, budget), budget}) {
     std::vector<Gap> gaps = draft.gaps;
     if (const std::optional<Seconds> seconds = place(draft.order, capacity, gaps)) return seconds;
   }

@@ -78,7 +78,7 @@ void CandidateSearch::choose_length() {
 void CandidateSearch::choose_headroom() {
   for (const double share : {0.0, 0.1, 0.35, 0.5}) {
     ScheduleOptions options = best_->options;
-    options.headroom = static_cast<Bytes>(share * static_cast<double>(builder_.budget()));
+    options.headroom = share_of(share, builder_.budget());
     try_options(options);
   }
 }

@@ -180,7 +180,7 @@ class ReportCollector {
         if (planner == planners::kBaselinePlanner) continue;  // it needs everything
         begin(fmt::format("step time with {:.0f} % of the memory, {}", 100 * share, planner));
         if (stop_()) break;
-        const auto budget = static_cast<Bytes>(share * static_cast<double>(swept.whole));
+        const auto budget = share_of(share, swept.whole);
         swept.points.push_back(sweep_.predict(planner, budget, planner == request_.planner));
       }
     }
