@@ -203,7 +203,7 @@ class Comparison {
   Status run_round(std::int64_t round) {
     const std::size_t count = contestants_.size();
     for (std::size_t turn = 0; turn < count; ++turn) {
-      Contestant& contestant = contestants_[(turn + static_cast<std::size_t>(round)) % count];
+      Contestant& contestant = contestants_[(turn + as_index(round)) % count];
       if (!contestant.running()) continue;
       if (stop_()) return Error{ErrorCode::kInterrupted, fmt::format("interrupted in round {}", round)};
       Result<WorkerStep> done = contestant.worker->run_step(round, rate_of(round));

@@ -3,6 +3,8 @@
 #include <cuda_runtime.h>
 #include <fmt/format.h>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::gpu {
 namespace {
 
@@ -46,7 +48,7 @@ Result<memory::Arena> map_device_arena(Bytes bytes, const std::string& name) {
   bytes = align_down(bytes, memory::kBlockAlignment);
   if (bytes <= 0) return memory::Arena();
   void* data = nullptr;
-  const cudaError_t status = cudaMalloc(&data, static_cast<std::size_t>(bytes));
+  const cudaError_t status = cudaMalloc(&data, as_index(bytes));
   if (status == cudaSuccess) return memory::Arena::adopt(static_cast<std::byte*>(data), bytes, free_device);
   cudaGetLastError();  // forgets it
   std::size_t free = 0;
@@ -63,7 +65,7 @@ Result<memory::Arena> map_pinned_arena(Bytes bytes, const std::string& name) {
   bytes = align_down(bytes, memory::kBlockAlignment);
   if (bytes <= 0) return memory::Arena();
   void* data = nullptr;
-  const cudaError_t status = cudaHostAlloc(&data, static_cast<std::size_t>(bytes), cudaHostAllocPortable);
+  const cudaError_t status = cudaHostAlloc(&data, as_index(bytes), cudaHostAllocPortable);
   if (status == cudaSuccess) return memory::Arena::adopt(static_cast<std::byte*>(data), bytes, free_pinned);
   cudaGetLastError();
   return Error{ErrorCode::kOutOfSpace,

@@ -48,7 +48,7 @@ std::vector<BlockPlace> block_places(const Plan& plan) {
     const auto& members = plan.blocks[block].members;
     for (std::size_t i = 0; i < members.size(); ++i) {
       if (members[i] < 0 || as_index(members[i]) >= places.size()) continue;
-      places[as_index(members[i])] = {static_cast<std::int32_t>(block), i};
+      places[as_index(members[i])] = {as_id<std::int32_t>(block), i};
     }
   }
   return places;

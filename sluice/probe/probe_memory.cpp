@@ -74,7 +74,7 @@ Result<MemoryBandwidths> measure_memory(const memory::Tier& tier, int threads) {
   });
   measured.write = best_bandwidth(share * threads, kMemoryRepetitions, [&] {
     const int value = static_cast<int>(sums[0] & 1);
-    on_threads(threads, [&](int i) { std::memset(arena.data() + share * i, value, static_cast<std::size_t>(share)); });
+    on_threads(threads, [&](int i) { std::memset(arena.data() + share * i, value, as_index(share)); });
   });
   return measured;
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/kernels/cuda/prepared_op.hpp"
 #include "sluice/kernels/cuda/product.hpp"
 
@@ -25,7 +26,7 @@ struct Permuted {
   Permuted(const graph::Shape& stored, const graph::Shape& axes) {
     const std::vector<std::int64_t> all = strides_of(stored);
     for (std::size_t d = 0; d < stored.size(); ++d) {
-      const std::size_t from = axes.empty() ? d : static_cast<std::size_t>(axes[d]);
+      const std::size_t from = axes.empty() ? d : as_index(axes[d]);
       extents.push_back(stored[from]);
       strides.push_back(all[from]);
     }
@@ -38,8 +39,8 @@ Permuted product_of(const graph::Shape& y, const graph::Shape& axes) {
   if (axes.empty()) return result;
   const Permuted stored = result;
   for (std::size_t d = 0; d < y.size(); ++d) {
-    result.extents[static_cast<std::size_t>(axes[d])] = stored.extents[d];
-    result.strides[static_cast<std::size_t>(axes[d])] = stored.strides[d];
+    result.extents[as_index(axes[d])] = stored.extents[d];
+    result.strides[as_index(axes[d])] = stored.strides[d];
   }
   return result;
 }

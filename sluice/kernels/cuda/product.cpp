@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
+
 namespace sluice::kernels::cuda {
 namespace {
 
@@ -53,7 +55,7 @@ Product::Product(const Context& context, const ProductShape& shape, Bytes scratc
 void Product::choose(Bytes scratch, std::int64_t alignment_bytes) {
   cublasLtMatmulPreference_t preference = nullptr;
   check(cublaslt().create_preference(&preference), "choosing an algorithm");
-  set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<std::size_t>(scratch));
+  set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, as_index(scratch));
   const auto alignment = static_cast<std::uint32_t>(std::clamp<std::int64_t>(alignment_bytes, 2, 64));
   for (const auto operand : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
                              CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {

@@ -88,7 +88,7 @@ class Lowering {
   }
 
  private:
-  Home& home(graph::TensorId logical) { return homes_[static_cast<std::size_t>(logical)]; }
+  Home& home(graph::TensorId logical) { return homes_[as_index(logical)]; }
   bool placed(graph::TensorId logical) { return home(logical).storage != kNowhere; }
 
   // What is decided about a logical tensor: its own layout, for a gradient that of its parameter, and for a master that

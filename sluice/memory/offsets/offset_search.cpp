@@ -85,7 +85,7 @@ class Restarts {
     std::ranges::stable_sort(order, {}, [&](std::int32_t name) { return keys[as_index(name)]; });
     std::vector<std::int32_t> ranks(blocks_.size());
     for (std::size_t rank = 0; rank < order.size(); ++rank) {
-      ranks[as_index(order[rank])] = static_cast<std::int32_t>(rank);
+      ranks[as_index(order[rank])] = as_id<std::int32_t>(rank);
     }
     return ranks;
   }

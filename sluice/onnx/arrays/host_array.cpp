@@ -47,7 +47,7 @@ std::optional<std::int64_t> checked_count(const graph::Shape& shape, std::int64_
 }
 
 Result<std::int64_t> positive_axis(std::int64_t axis, std::size_t rank) {
-  const auto dimensions = static_cast<std::int64_t>(rank);
+  const auto dimensions = as_id<std::int64_t>(rank);
   if (axis < -dimensions || axis >= dimensions) {
     return Error{ErrorCode::kBadInput, fmt::format("axis {} is outside a tensor of {} dimensions", axis, rank)};
   }

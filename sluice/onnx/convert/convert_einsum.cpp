@@ -47,7 +47,7 @@ Result<Labelled> without_repeats(Node& node, Labelled x) {
   for (std::size_t i = 0; i < x.labels.size(); ++i) {
     const std::size_t again = x.labels.find(x.labels[i], i + 1);
     if (again == std::string::npos) continue;
-    x.tensor = move_axis(node, x.tensor, static_cast<std::int64_t>(again), as_id<std::int64_t>(i) + 1);
+    x.tensor = move_axis(node, x.tensor, as_id<std::int64_t>(again), as_id<std::int64_t>(i) + 1);
     x.labels.erase(again, 1);
     if (node.builder.failed()) return x;
     graph::Shape shape = node.builder.shape(x.tensor);

@@ -165,7 +165,7 @@ std::vector<Places> updates_by_place(const Places& places, std::int64_t rows) {
 graph::SparseMatrix placement(const std::vector<Places>& updates, std::size_t begin, std::size_t end,
                               std::size_t columns) {
   graph::SparseMatrix matrix;
-  matrix.columns = static_cast<std::int64_t>(columns);
+  matrix.columns = as_id<std::int64_t>(columns);
   for (const Places& here : updates) {
     for (std::size_t i = begin; i < std::min(end, here.size()); ++i) matrix.add_term(here[i], 1);
     matrix.end_row();

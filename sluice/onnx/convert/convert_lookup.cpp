@@ -123,7 +123,7 @@ Status convert_one_hot(Node& node) {
   y = affine(node, y, static_cast<float>(values.at(1)) - off, off);
   const std::size_t rank = node.builder.shape(y).size();
   SLUICE_ASSIGN(const std::int64_t axis, positive_axis(node.attributes.integer("axis", -1), rank));
-  y = move_axis(node, y, static_cast<std::int64_t>(rank) - 1, axis);
+  y = move_axis(node, y, as_id<std::int64_t>(rank) - 1, axis);
   if (scalar) y = reshape_to(node, y, {depth});
   values.is_integer ? node.set_integral(y) : node.set(y);
   return {};

@@ -152,7 +152,7 @@ Result<DirectionResult> other_lstm(Node& node, const Recurrence& recurrence, con
       return node.error(fmt::format("has peepholes {}", graph::to_string(all->shape)));
     }
     const Weights own = reshaped_weights(
-        sliced_weights(all, 0, static_cast<std::int64_t>(index), static_cast<std::int64_t>(index) + 1), {3 * hidden});
+        sliced_weights(all, 0, as_id<std::int64_t>(index), as_id<std::int64_t>(index) + 1), {3 * hidden});
     for (std::int64_t i = 0; i < 3; ++i) {
       SLUICE_ASSIGN(lstm.peepholes[i], node.conversion.parameter(sliced_weights(own, 0, i * hidden, (i + 1) * hidden),
                                                                  fmt::format("{}.peephole{}", direction.name, i)));

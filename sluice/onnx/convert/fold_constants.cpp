@@ -48,7 +48,7 @@ Result<HostArray> fold_range(Node& node, const Arrays& inputs) {
   if (!(count <= static_cast<double>(kMostArrayElements))) return node.error("has too many elements");
   HostArray result;
   result.is_integer = inputs[0].is_integer;
-  result.shape = {static_cast<std::int64_t>(count)};
+  result.shape = {as_id<std::int64_t>(count)};
   for (std::int64_t i = 0; i < result.shape[0]; ++i) {
     const double value = start + static_cast<double>(i) * delta;
     if (result.is_integer) {

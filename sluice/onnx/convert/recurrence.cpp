@@ -32,14 +32,14 @@ Result<graph::TensorId> state_of(Node& node, int input, const Recurrence& recurr
   }
   SLUICE_ASSIGN(const graph::TensorId all, node.tensor(input));
   if (node.builder.failed()) return all;
-  const auto count = static_cast<std::int64_t>(directions);
+  const auto count = as_id<std::int64_t>(directions);
   const std::int64_t axis = recurrence.batch_first ? 1 : 0;
   const graph::Shape wanted = recurrence.batch_first ? graph::Shape{recurrence.batch, count, hidden}
                                                      : graph::Shape{count, recurrence.batch, hidden};
   if (graph::element_count(node.builder.shape(all)) != graph::element_count(wanted)) {
     return node.error(fmt::format("has a state {}", graph::to_string(node.builder.shape(all))));
   }
-  const auto which = static_cast<std::int64_t>(direction);
+  const auto which = as_id<std::int64_t>(direction);
   SLUICE_ASSIGN(const graph::TensorId own, take_along(node, reshape_to(node, all, wanted), axis, {which}));
   return reshape_to(node, own, {recurrence.batch, hidden});
 }
@@ -49,14 +49,14 @@ Result<Direction> read_direction(Node& node, const Recurrence& recurrence, std::
   SLUICE_ASSIGN(const Weights w, node.weights(1, 3));
   SLUICE_ASSIGN(const Weights r, node.weights(2, 3));
   const std::int64_t hidden = r->shape[2];
-  const auto directions = static_cast<std::int64_t>(count);
+  const auto directions = as_id<std::int64_t>(count);
   if (w->shape != graph::Shape{directions, gates * hidden, features} ||
       r->shape != graph::Shape{directions, gates * hidden, hidden}) {
     return node.error(fmt::format("has weights {} and {} for {} features", graph::to_string(w->shape),
                                   graph::to_string(r->shape), features));
   }
   if (node.attributes.integer("hidden_size", hidden) != hidden) return node.error("has another hidden_size than R");
-  const auto which = static_cast<std::int64_t>(index);
+  const auto which = as_id<std::int64_t>(index);
   const auto part = [&](const Weights& whole, graph::Shape shape) {
     return reshaped_weights(count == 1 ? whole : sliced_weights(whole, 0, which, which + 1), std::move(shape));
   };

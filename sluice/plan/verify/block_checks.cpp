@@ -63,7 +63,7 @@ class BlockMigrationCheck {
       : plan_(plan), findings_(findings), block_of_(plan.residencies.size(), -1) {
     for (std::size_t block = 0; block < plan.blocks.size(); ++block) {
       for (const ResidencyIndex member : plan.blocks[block].members) {
-        block_of_[as_index(member)] = static_cast<std::int32_t>(block);
+        block_of_[as_index(member)] = as_id<std::int32_t>(block);
       }
     }
   }

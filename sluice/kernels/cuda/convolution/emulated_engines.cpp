@@ -2,6 +2,7 @@
 // done twice, so that the one with workspace is always the faster.
 #include <algorithm>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/kernels/cuda/convolution/convolution.hpp"
 
 namespace sluice::kernels::cuda {
@@ -17,8 +18,7 @@ class EmulatedEngine : public ConvolutionMethod {
 
   void run(const void* source, const void* other, void* target, void* workspace) const override {
     if (workspace_bytes > 0) {
-      check(cudaMemsetAsync(workspace, 0xff, static_cast<std::size_t>(workspace_bytes), context_.stream()),
-            "spoiling a workspace");
+      check(cudaMemsetAsync(workspace, 0xff, as_index(workspace_bytes), context_.stream()), "spoiling a workspace");
     } else {
       direct_->run(source, other, target, nullptr);
     }
