@@ -1,4 +1,4 @@
-#include "sluice/experiment/plan_trials.hpp"
+#include "sluice/train/plan_changes/trials.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -12,12 +12,12 @@
 #include "sluice/memory/presets.hpp"
 #include "sluice/testing/float_bits.hpp"
 #include "sluice/train/estimated_profile.hpp"
+#include "sluice/train/plan_changes/start.hpp"
 
-namespace sluice::experiment {
+namespace sluice::train {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 constexpr float kRate = 0.05F;
 constexpr std::int64_t kSteps = 9;
@@ -56,8 +56,8 @@ struct RunResult {
   bool operator==(const RunResult&) const = default;
 };
 
-train::Workload workload_of(const std::string& model, models::ModelOptions shape) {
-  auto workload = train::build_workload({.model = model, .shape = shape, .threads = 1});
+Workload workload_of(const std::string& model, models::ModelOptions shape) {
+  auto workload = build_workload({.model = model, .shape = shape, .threads = 1});
   SLUICE_CHECK(workload.ok(), workload.error().message);
   return std::move(*workload);
 }
@@ -65,11 +65,11 @@ train::Workload workload_of(const std::string& model, models::ModelOptions shape
 // A small network on a machine, and several plans for one budget of it.
 class PlanTrialsTest : public ::testing::TestWithParam<std::string> {
  protected:
-  explicit PlanTrialsTest(train::Workload workload = workload_of("resnet20", {.batch = 4}),
+  explicit PlanTrialsTest(Workload workload = workload_of("resnet20", {.batch = 4}),
                           const std::string& tier = GetParam())
       : workload_(std::move(workload)),
         machine_(*memory::make_machine({.threads = 1, .slow = {{tier}}, .spill_path = ::testing::TempDir()})),
-        profile_(train::estimated_profile(workload_.graph(), machine_)),
+        profile_(estimated_profile(workload_.graph(), machine_)),
         asked_(*budgeted_request(workload_, machine_, profile_, "sentinel", {parse_memory_size("60%").value()})) {
     plans_.push_back(plan("sentinel", "60%"));
     plans_.push_back(plan("on-demand", "60%"));
@@ -79,7 +79,7 @@ class PlanTrialsTest : public ::testing::TestWithParam<std::string> {
 
   // Of a budget that is at most the one asked for.
   plan::Plan plan(const std::string& planner, const std::string& fast) {
-    auto result = train::plan_workload(workload_, machine_, profile_, planner, {*parse_memory_size(fast)});
+    auto result = plan_workload(workload_, machine_, profile_, planner, {*parse_memory_size(fast)});
     SLUICE_CHECK(result.ok(), result.error().message);
     result->budgets = asked_.request.budgets;
     return std::move(*result);
@@ -90,23 +90,23 @@ class PlanTrialsTest : public ::testing::TestWithParam<std::string> {
     return run(*session, *session, 0, kSteps);
   }
 
-  std::unique_ptr<train::Session> start_session(const train::SessionOptions& options = {}) {
-    auto session = train::Session::create(workload_, machine_, plans_[0], options);
+  std::unique_ptr<Session> start_session(const SessionOptions& options = {}) {
+    auto session = Session::create(workload_, machine_, plans_[0], options);
     SLUICE_CHECK(session.ok(), session.error().message);
     return std::move(*session);
   }
 
-  PlanTrials trials_of(train::Session& session, ScriptedSearch::Script script,
-                       std::optional<std::int64_t> most_steps = std::nullopt) {
-    return {session, start_with(std::move(script)), {"sentinel", most_steps}};
+  PlanTrials trials_of(Session& session, ScriptedSearch::Script script,
+                       std::optional<std::int64_t> most_trials = std::nullopt) {
+    return {session, start_with(std::move(script)), {"sentinel", most_trials}};
   }
 
   PlannedStart start_with(ScriptedSearch::Script script) {
-    return {script.plans.front(), std::make_unique<train::BudgetedRequest>(asked_),
+    return {script.plans.front(), std::make_unique<BudgetedRequest>(asked_),
             std::make_unique<ScriptedSearch>(std::move(script), &seen_)};
   }
 
-  RunResult run(train::Training& training, train::Session& session, std::int64_t first, std::int64_t end) {
+  RunResult run(Training& training, Session& session, std::int64_t first, std::int64_t end) {
     RunResult result;
     for (std::int64_t step = first; step < end; ++step) {
       const auto outcome = training.run_step(step, kRate);
@@ -132,10 +132,10 @@ class PlanTrialsTest : public ::testing::TestWithParam<std::string> {
     return plan;
   }
 
-  train::Workload workload_;
+  Workload workload_;
   memory::Machine machine_;
   profile::Profile profile_;
-  train::BudgetedRequest asked_;
+  BudgetedRequest asked_;
   std::vector<plan::Plan> plans_;
   std::vector<planners::StepObservation> seen_;
   // Of each step of run().
@@ -155,17 +155,23 @@ TEST_P(PlanTrialsTest, SameBitsWhateverIsTried) {
   EXPECT_THAT(variants_,
               ElementsAre("warm-up", "trial", "warm-up", "trial", "warm-up", "trial", "warm-up", "trial", ""));
   EXPECT_TRUE(trials.over());
-  const TrialRecord& record = trials.record();
+  const PlanRecord& record = trials.record();
   EXPECT_TRUE(record.complete);
   EXPECT_EQ(record.plans.size(), 4U);
   EXPECT_EQ(record.kept, 1U);
   EXPECT_EQ(record.trial_steps, 4);
   EXPECT_EQ(record.warmup_steps, 4);
-  EXPECT_EQ(record.changes, 4) << "three to try, one to keep the second";
-  EXPECT_GT(record.change_seconds, 0);
+  ASSERT_EQ(record.changes.size(), 4U) << "three to try, one to keep the second";
+  std::vector<std::int64_t> after;
+  for (const PlanChange& change : record.changes) {
+    after.push_back(change.step);
+    EXPECT_TRUE(change.taken()) << change.failure;
+    EXPECT_GT(change.change_seconds, 0);
+  }
+  EXPECT_THAT(after, ElementsAre(1, 3, 5, 7));
   EXPECT_EQ(record.search.occasions, 2);
   EXPECT_EQ(running_.back().migrations, plans_[1].migrations);
-  EXPECT_EQ(trials.kept_plan().migrations, plans_[1].migrations);
+  EXPECT_EQ(policies::plan_of(trials.kept()).migrations, plans_[1].migrations);
 }
 
 TEST_P(PlanTrialsTest, ObservesThePlanThatRanAndNotItsWarmUp) {
@@ -185,7 +191,7 @@ TEST_P(PlanTrialsTest, ObservesThePlanThatRanAndNotItsWarmUp) {
   EXPECT_EQ(next, seen_.size());
   EXPECT_EQ(trials.record().plans.size(), 2U) << "the first plan came twice";
   EXPECT_EQ(trials.record().plans[0].steps.size(), 4U);
-  EXPECT_EQ(trials.record().changes, 2);
+  EXPECT_EQ(trials.record().changes.size(), 2U);
   EXPECT_EQ(trials.record().warmup_steps, 3);
 }
 
@@ -207,9 +213,9 @@ TEST_P(PlanTrialsTest, ARunThatEndsInBetweenKnowsTheBestAndItsCheckpointIsGood) 
   PlanTrials trials = trials_of(*session, {.plans = plans_, .best = 1});
   run(trials, *session, 0, 5);
   EXPECT_EQ(running_.back().migrations, plans_[2].migrations);
-  EXPECT_EQ(trials.kept_plan().migrations, plans_[1].migrations);
+  EXPECT_EQ(policies::plan_of(trials.kept()).migrations, plans_[1].migrations);
   ASSERT_TRUE(trials.save_checkpoint(checkpoint, 5).ok());
-  auto resumed = train::Session::create(workload_, machine_, trials.kept_plan(), {});
+  auto resumed = Session::create(workload_, machine_, policies::plan_of(trials.kept()), {});
   ASSERT_TRUE(resumed.ok()) << resumed.error().message;
   ASSERT_EQ((*resumed)->load_checkpoint(checkpoint).value(), 5);
   EXPECT_EQ(run(**resumed, **resumed, 5, kSteps).hash, expected.hash);
@@ -229,8 +235,10 @@ TEST_P(PlanTrialsTest, APlanThatCannotBeStartedEndsThem) {
   EXPECT_EQ(trials.record().trial_steps, 2);
   EXPECT_EQ(running_.back().migrations, plans_[0].migrations);
   EXPECT_EQ(trials.record().kept, 0U);
-  ASSERT_EQ(trials.record().notes.size(), 1U);
-  EXPECT_THAT(trials.record().notes[0], HasSubstr("could not be started"));
+  ASSERT_EQ(trials.record().changes.size(), 3U) << "to the second, to the one too large, back to the first";
+  EXPECT_FALSE(trials.record().changes[1].taken());
+  EXPECT_NE(trials.record().changes[1].failure, "");
+  EXPECT_TRUE(trials.record().changes[2].taken());
 }
 
 TEST_P(PlanTrialsTest, ASearchThatIsDoneTriesNothing) {
@@ -238,7 +246,8 @@ TEST_P(PlanTrialsTest, ASearchThatIsDoneTriesNothing) {
   PlanTrials trials = trials_of(*session, {.plans = {plans_[0]}, .best = 0}, 0);
   run(trials, *session, 0, 2);
   EXPECT_TRUE(trials.over());
-  EXPECT_EQ(trials.record().trial_steps + trials.record().warmup_steps + trials.record().changes, 0);
+  EXPECT_EQ(trials.record().trial_steps + trials.record().warmup_steps, 0);
+  EXPECT_TRUE(trials.record().changes.empty());
   EXPECT_THAT(variants_, ElementsAre("", ""));
 }
 
@@ -284,7 +293,7 @@ class PlanTrialsOnTextTest : public PlanTrialsTest {
 
 // Dropout draws by step, and validation takes the executor away: neither changes a bit, and the step after it is cold.
 TEST_F(PlanTrialsOnTextTest, ValidationInBetween) {
-  const train::SessionOptions options{.data = "tokens:" + text_.string(), .validate = true};
+  const SessionOptions options{.data = "tokens:" + text_.string(), .validate = true};
   auto plain = start_session(options);
   const RunResult expected = run(*plain, *plain, 0, 6);
   plain.reset();
@@ -301,4 +310,4 @@ TEST_F(PlanTrialsOnTextTest, ValidationInBetween) {
 }
 
 }  // namespace
-}  // namespace sluice::experiment
+}  // namespace sluice::train
