@@ -2,7 +2,7 @@
 //
 //   --plan FILE            that one
 //   everything fits        at once, without figures (experiment/first_figures.hpp)
-//   a better one may come  by figures to begin with, in two seconds; steps measure (train/plan_changes/replanning.hpp)
+//   a better one may come  by figures to begin with, in two seconds; steps measure (train/plan_changes/watched_training.hpp)
 //   else                   by what was measured before
 #pragma once
 

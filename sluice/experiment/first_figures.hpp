@@ -1,5 +1,5 @@
 // What a training run begins with, so that its first step comes at once: what is not known is estimated, and measured by
-// the run's own steps (train/plan_changes/replanning.hpp).
+// the run's own steps (train/plan_changes/watched_training.hpp).
 //
 //   everything fits      nothing is to be decided, and nothing is measured
 //   else                 links by a short look, and of each kind of op one, in about a second: the others are estimated

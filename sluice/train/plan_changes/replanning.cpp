@@ -1,13 +1,12 @@
-#include "sluice/train/plan_changes/replanning.hpp"
-
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
-#include <utility>
+#include <future>
 
-#include "sluice/base/as_index.hpp"
 #include "sluice/base/time_of.hpp"
+#include "sluice/train/plan_changes/watched_training.hpp"
 
 namespace sluice::train {
 namespace {
@@ -17,8 +16,7 @@ constexpr int kNiceness = 10;  // a tenth of what a compute thread gets of a cor
 // Of the calling thread alone.
 void lower_priority() { ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNiceness); }
 
-}  // namespace
-
+// What a change of plan takes at most: arenas are reserved, and parameters and the optimizer's state written and read.
 Seconds usual_change_seconds(const graph::Graph& graph) {
   constexpr Seconds kArenas = 1;
   constexpr BytesPerSecond kDisk = 500e6;
@@ -27,102 +25,132 @@ Seconds usual_change_seconds(const graph::Graph& graph) {
   return kArenas + 2 * static_cast<double>(bytes) / kDisk;
 }
 
-Replanning::Replanning(Session& session, const Workload& workload, Figures figures,
-                       const profile::AccessProfile* accesses, WatchOptions options)
-    : WatchedTraining(session, PlanRule::kReplanning, kSettlingSteps, options.on_change),
-      workload_(workload),
-      figures_(std::move(figures)),
-      accesses_(accesses),
-      options_(std::move(options)) {
-  if (!options_.change_seconds) options_.change_seconds = usual_change_seconds(workload.graph());
-  SLUICE_CHECK(!figures_.estimated || options_.cache != nullptr, "a cache for what steps measure");
-}
-
-Replanning::~Replanning() {
-  stop_ = true;
-  if (sought_.valid()) sought_.wait();
-}
-
-bool Replanning::watches() const {
-  return policies::is_planned(session().run()) && (figures_.estimated || !session().program().transfers.empty());
-}
-
-std::size_t Replanning::steps_to_observe() const {
-  if (sought_.valid() || !watches()) return 0;
-  return figures_.estimated ? kMeasuringSteps : kObservedSteps;
-}
-
-sim::PlannedStep Replanning::present() const { return {session().lowered(), figures_.profile, figures_.machine}; }
-
-void Replanning::observe(std::int64_t step, const std::vector<program::StepTimes>& steps) {
-  const bool estimated = figures_.estimated;
-  const sim::PlannedStep step_before = present();
-  const program::StepTimes before = step_before.simulated();
-  const sim::Drift drift = sim::measure_drift(session().program(), before, steps);
-  const Seconds left = static_cast<double>(options_.end_step - step - 1) * steps.back().step_seconds;
-  const bool for_long = left >= options_.least_seconds_left;
-  if (estimated) {
-    figures_ = figures_from_steps(workload_, step_before, figures_, before, steps, *options_.cache);
-  } else if (for_long && drift.largest() > 1 + options_.beyond) {
-    figures_ = {sim::drifted(std::move(figures_.machine), drift), sim::drifted(std::move(figures_.profile), drift)};
-  } else {
-    return;
+class Replanning : public WatchedTraining {
+ public:
+  Replanning(Session& session, const Workload& workload, Figures figures, const profile::AccessProfile* accesses,
+             WatchOptions options)
+      : WatchedTraining(session, PlanRule::kReplanning, kSettlingSteps, options.on_change),
+        workload_(workload),
+        figures_(std::move(figures)),
+        accesses_(accesses),
+        options_(std::move(options)) {
+    if (!options_.change_seconds) options_.change_seconds = usual_change_seconds(workload.graph());
+    SLUICE_CHECK(!figures_.estimated || options_.cache != nullptr, "a cache for what steps measure");
   }
-  if (!for_long) return;
-  const program::StepTimes now = present().simulated();
-  if (!worth_seeking(now, estimated)) return;
-  noted().changes.push_back(
-      {.step = step, .estimated = estimated, .drift = drift, .present_seconds = now.step_seconds});
-  tell();
-  seek_plan();
-}
 
-// A plan made in haste may lose time in other ways than by waiting.
-bool Replanning::worth_seeking(const program::StepTimes& present, bool instead_of_estimates) const {
-  if (!instead_of_estimates) return present.stall_seconds > (1 - planners::kWorthMoreTraffic) * present.step_seconds;
-  const Seconds all_fast = predicted_baseline_seconds(workload_, figures_.machine, figures_.profile);
-  return !session().program().transfers.empty() && all_fast < planners::kWorthMoreTraffic * present.step_seconds;
-}
+  // A search under way is stopped.
+  ~Replanning() override {
+    stop_ = true;
+    if (sought_.valid()) sought_.wait();
+  }
+  Replanning(const Replanning&) = delete;
+  Replanning& operator=(const Replanning&) = delete;
 
-// Nothing that the thread reads is written while it runs: the figures stay until its plan was taken.
-void Replanning::seek_plan() {
-  const FastBudget fast{MemorySize{session().plan().budgets[memory::kFastTier]}};
-  const auto watch = std::make_shared<const planners::PlanningWatch>(
-      planners::PlanningWatch{.progress = {}, .stop = [this] { return stop_.load(); }});
-  sought_ = std::async(std::launch::async, [this, fast, watch] {
-    lower_priority();
-    std::optional<Result<plan::Plan>> plan;
-    const Seconds seconds = time_of([&] {
-      plan = plan_workload(workload_, figures_.machine, figures_.profile, options_.planner, fast, accesses_, watch);
+  const Figures* present_figures() const override { return &figures_; }
+
+ private:
+  struct Sought {
+    Result<plan::Plan> plan;
+    Seconds seconds;
+  };
+
+  std::string_view step_name(bool /*settling*/) const override { return sought_.valid() ? "planning" : ""; }
+
+  // Of a plan that moves nothing the drift does not matter.
+  std::size_t steps_to_observe() const override {
+    if (sought_.valid()) return 0;
+    if (figures_.estimated) return kMeasuringSteps;
+    return session().program().transfers.empty() ? 0 : kObservedSteps;
+  }
+
+  std::optional<plan::Plan> wanted_plan(std::int64_t step) override {
+    if (!sought_.valid() || sought_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return std::nullopt;
+    Sought sought = sought_.get();
+    PlanChange& change = noted().changes.back();
+    change.planning_seconds = sought.seconds;
+    if (sought.plan.ok()) {
+      change.new_seconds = sought.plan->predicted_step_seconds;
+      if (worth_taking(change, step)) return std::move(sought.plan).value();
+    } else {
+      change.failure = sought.plan.error().message;
+    }
+    change.outcome = PlanChange::Outcome::kLeft;
+    tell();
+    return std::nullopt;
+  }
+
+  void note_change(const plan::Plan& /*plan*/, bool /*taken*/) override {
+    options_.change_seconds = record().changes.back().change_seconds;
+    tell();
+  }
+
+  void observe(std::int64_t step, const std::vector<program::StepTimes>& steps) override {
+    const bool estimated = figures_.estimated;
+    const sim::PlannedStep step_before = present();
+    const program::StepTimes before = step_before.simulated();
+    const sim::Drift drift = sim::measure_drift(session().program(), before, steps);
+    const Seconds left = static_cast<double>(options_.end_step - step - 1) * steps.back().step_seconds;
+    const bool for_long = left >= options_.least_seconds_left;
+    if (estimated) {
+      figures_ = figures_from_steps(workload_, step_before, figures_, before, steps, *options_.cache);
+    } else if (for_long && drift.largest() > 1 + options_.beyond) {
+      figures_ = {sim::drifted(std::move(figures_.machine), drift), sim::drifted(std::move(figures_.profile), drift)};
+    } else {
+      return;
+    }
+    if (!for_long) return;
+    const program::StepTimes now = present().simulated();
+    if (!worth_seeking(now, estimated)) return;
+    noted().changes.push_back(
+        {.step = step, .estimated = estimated, .drift = drift, .present_seconds = now.step_seconds});
+    tell();
+    seek_plan();
+  }
+
+  // By the present figures.
+  sim::PlannedStep present() const { return {session().lowered(), figures_.profile, figures_.machine}; }
+
+  // A plan made in haste may lose time in other ways than by waiting.
+  bool worth_seeking(const program::StepTimes& present, bool instead_of_estimates) const {
+    if (!instead_of_estimates) return present.stall_seconds > (1 - planners::kWorthMoreTraffic) * present.step_seconds;
+    const Seconds all_fast = predicted_baseline_seconds(workload_, figures_.machine, figures_.profile);
+    return !session().program().transfers.empty() && all_fast < planners::kWorthMoreTraffic * present.step_seconds;
+  }
+
+  // Nothing that the thread reads is written while it runs: the figures stay until its plan was taken.
+  void seek_plan() {
+    const FastBudget fast{MemorySize{session().plan().budgets[memory::kFastTier]}};
+    const auto watch = std::make_shared<const planners::PlanningWatch>(
+        planners::PlanningWatch{.progress = {}, .stop = [this] { return stop_.load(); }});
+    sought_ = std::async(std::launch::async, [this, fast, watch] {
+      lower_priority();
+      std::optional<Result<plan::Plan>> plan;
+      const Seconds seconds = time_of([&] {
+        plan = plan_workload(workload_, figures_.machine, figures_.profile, options_.planner, fast, accesses_, watch);
+      });
+      return Sought{*std::move(plan), seconds};
     });
-    return Sought{*std::move(plan), seconds};
-  });
-}
-
-bool Replanning::worth_taking(const PlanChange& change, std::int64_t step) const {
-  const Seconds gain = static_cast<double>(options_.end_step - step) * (change.present_seconds - change.new_seconds);
-  return change.new_seconds <= planners::kWorthMoreTraffic * change.present_seconds && gain > *options_.change_seconds;
-}
-
-std::optional<plan::Plan> Replanning::wanted_plan(std::int64_t step) {
-  if (!sought_.valid() || sought_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return std::nullopt;
-  Sought sought = sought_.get();
-  PlanChange& change = noted().changes.back();
-  change.planning_seconds = sought.seconds;
-  if (sought.plan.ok()) {
-    change.new_seconds = sought.plan->predicted_step_seconds;
-    if (worth_taking(change, step)) return std::move(sought.plan).value();
-  } else {
-    change.failure = sought.plan.error().message;
   }
-  change.outcome = PlanChange::Outcome::kLeft;
-  tell();
-  return std::nullopt;
-}
 
-void Replanning::note_change(const plan::Plan& /*plan*/, bool /*taken*/) {
-  options_.change_seconds = record().changes.back().change_seconds;
-  tell();
+  bool worth_taking(const PlanChange& change, std::int64_t step) const {
+    const Seconds gain = static_cast<double>(options_.end_step - step) * (change.present_seconds - change.new_seconds);
+    return change.new_seconds <= planners::kWorthMoreTraffic * change.present_seconds &&
+           gain > *options_.change_seconds;
+  }
+
+  const Workload& workload_;
+  Figures figures_;
+  const profile::AccessProfile* accesses_;
+  WatchOptions options_;
+  std::atomic<bool> stop_ = false;
+  std::future<Sought> sought_;  // valid: a plan is sought
+};
+
+}  // namespace
+
+std::unique_ptr<WatchedTraining> plan_anew(Session& session, const Workload& workload, Figures figures,
+                                           const profile::AccessProfile* accesses, WatchOptions options) {
+  return std::make_unique<Replanning>(session, workload, std::move(figures), accesses, std::move(options));
 }
 
 }  // namespace sluice::train

@@ -7,7 +7,6 @@
 
 #include "sluice/planners/registry/make_plan.hpp"
 #include "sluice/planners/registry/registry.hpp"
-#include "sluice/train/plan_changes/replanning.hpp"
 
 namespace sluice::train {
 namespace {
@@ -55,24 +54,16 @@ Result<PlannedStart> start_planning(const Workload& workload, const memory::Mach
   return start;
 }
 
-std::unique_ptr<WatchedTraining> watch_training(Session& session, const Workload& workload, PlannedStart start,
-                                                Figures figures, const profile::AccessProfile* accesses,
-                                                WatchOptions options) {
-  if (start.search) return std::make_unique<PlanTrials>(session, std::move(start), std::move(options));
-  if (!options.replans || !policies::is_planned(session.run())) return std::make_unique<WatchedTraining>(session);
-  return std::make_unique<Replanning>(session, workload, std::move(figures), accesses, std::move(options));
-}
-
 Result<PlanRecord> settle_in_training(Workload& workload, PlannedStart start, WatchOptions options,
                                       const SessionOptions& session_options, double learning_rate,
                                       const std::function<bool()>& stop) {
   SLUICE_ASSIGN(const auto session,
                 Session::create(workload, start.asked->request.machine, start.run, session_options));
-  PlanTrials trials(*session, std::move(start), std::move(options));
-  for (std::int64_t step = 0; !trials.over() && !stop(); ++step) {
-    SLUICE_RETURN_IF_ERROR(trials.run_step(step, learning_rate));
+  const auto trials = try_plans(*session, std::move(start), std::move(options));
+  for (std::int64_t step = 0; !trials->decided() && !stop(); ++step) {
+    SLUICE_RETURN_IF_ERROR(trials->run_step(step, learning_rate));
   }
-  return trials.record();
+  return trials->record();
 }
 
 }  // namespace sluice::train

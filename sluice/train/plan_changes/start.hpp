@@ -1,11 +1,11 @@
-// How a run comes to its first plan, and to what decides about others while it goes on.
+// How a run comes to its first plan, where others may be tried after it.
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <string_view>
 
-#include "sluice/train/plan_changes/trials.hpp"
+#include "sluice/train/plan_changes/watched_training.hpp"
 
 namespace sluice::train {
 
@@ -23,13 +23,6 @@ bool has_search(std::string_view planner);
 // Whether trials are made, asked for in this way or not at all.
 bool makes_trials(std::string_view planner, const memory::Machine& machine,
                   const std::optional<std::int64_t>& most_trials);
-
-// Trials where there is something to try, replanning where that is wanted and a plan runs, and else plain steps.
-// `session`, whose run began with `start`, `workload` and `accesses` (may be nullptr) must outlive the training; `figures`
-// are those that it was planned with.
-std::unique_ptr<WatchedTraining> watch_training(Session& session, const Workload& workload, PlannedStart start,
-                                                Figures figures, const profile::AccessProfile* accesses,
-                                                WatchOptions options);
 
 // Trains from the beginning until the trials are over, or until `stop` says so, only to find the plan: the parameters
 // are thrown away. Errors as of the session.

@@ -4,6 +4,14 @@
 
 namespace sluice::train {
 
+std::unique_ptr<WatchedTraining> watch_training(Session& session, const Workload& workload, PlannedStart start,
+                                                Figures figures, const profile::AccessProfile* accesses,
+                                                WatchOptions options) {
+  if (start.search) return try_plans(session, std::move(start), std::move(options));
+  if (!options.replans || !policies::is_planned(session.run())) return std::make_unique<WatchedTraining>(session);
+  return plan_anew(session, workload, std::move(figures), accesses, std::move(options));
+}
+
 Result<StepOutcome> WatchedTraining::run_step(std::int64_t step, double learning_rate) {
   while (const std::optional<plan::Plan> next = wanted_plan(step)) {
     SLUICE_RETURN_IF_ERROR(change_to(*next));
