@@ -37,7 +37,8 @@ namespace {
 Status run_steps(const TrainArguments& arguments, const train::TrainingOptions& options, train::Session& session,
                  Run& run, StepLog& log, TrainSummary& summary) {
   SLUICE_ASSIGN(const double beyond, arguments.drift_to_replan());
-  profile::ProfileCache cache = arguments.machine.open_cache(run.machine);
+  std::optional<profile::ProfileCache> cache;
+  if (run.estimated) cache = arguments.machine.open_cache(run.machine);
   const auto tell = [&](const train::PlanRecord& record) {
     const std::string line = report::describe_last_change(run.machine, record);
     record.changes.back().taken() ? log.note_change(line) : log.print(line);
@@ -49,7 +50,7 @@ Status run_steps(const TrainArguments& arguments, const train::TrainingOptions& 
        .replans = arguments.plan.empty() && !arguments.no_replan,
        .beyond = beyond,
        .end_step = options.end_step,
-       .cache = &cache,
+       .cache = cache ? &*cache : nullptr,
        .on_change = tell});
   SLUICE_ASSIGN(summary.outcome, run_logged(*training, options, log, arguments.session.ranks));
   run.steps = training->kept();

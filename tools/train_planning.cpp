@@ -16,7 +16,7 @@ Result<experiment::Beginning> beginning_of(const TrainArguments& arguments) {
                                   .most_trials = arguments.trials,
                                   .times_given = !arguments.profile.times.empty(),
                                   .may_change = !arguments.no_replan};
-  beginning.by_figures =
+  beginning.measured_before =
       !arguments.profile.accesses.empty() || !arguments.machine.network.empty() || arguments.machine.gpu;
   if (!arguments.budget.is_auto()) {
     SLUICE_ASSIGN(beginning.fast, arguments.budget.fixed());

@@ -27,7 +27,7 @@ bool times_matter(const train::Workload& workload, const memory::Machine& machin
 
 bool may_begin_with_estimates(const train::Workload& workload, const memory::Machine& machine,
                               const Beginning& beginning) {
-  return beginning.may_change && !beginning.times_given && !beginning.by_figures && beginning.fast &&
+  return beginning.may_change && !beginning.times_given && !beginning.measured_before && beginning.fast &&
          !train::makes_trials(beginning.planner, machine, beginning.most_trials) &&
          !times_matter(workload, machine, beginning.planner) && !planners::wants_encodings(beginning.planner);
 }

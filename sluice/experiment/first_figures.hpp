@@ -25,7 +25,7 @@ struct Beginning {
   std::optional<train::FastBudget> fast;    // nothing: is to be found, by planning several times
   std::optional<std::int64_t> most_trials;  // as start_planning() takes it
   bool times_given = false;                 // op times come from a file
-  bool by_figures = false;                  // other figures come from files, or the machine's are wanted as they are
+  bool measured_before = false;             // access counts, a network or a GPU ask for figures beside times
   bool may_change = true;                   // a better plan may take over
 };
 

@@ -69,7 +69,7 @@ TEST_F(FirstFiguresTest, WhatIsAskedForBesidesAPlanIsNotLeftOut) {
   EXPECT_EQ(with([](Beginning& asked) { asked.fast.reset(); }), std::pair(false, false)) << "to be found";
   EXPECT_EQ(with([](Beginning& asked) { asked.times_given = true; }), std::pair(false, false));
   EXPECT_EQ(with([](Beginning& asked) { asked.most_trials = 3; }), std::pair(false, false));
-  EXPECT_EQ(with([](Beginning& asked) { asked.by_figures = true; }), std::pair(true, false));
+  EXPECT_EQ(with([](Beginning& asked) { asked.measured_before = true; }), std::pair(true, false));
   EXPECT_EQ(with([](Beginning& asked) { asked.may_change = false; }), std::pair(true, false)) << "for good";
 }
 

@@ -76,6 +76,16 @@ TEST_F(TrialsTest, AtMostAsManyStepsAsAllowed) {
   EXPECT_FALSE(tried["trials"]["complete"].get<bool>());
 }
 
+TEST_F(TrialsTest, InterruptedInBetweenTheyLeaveAPlanToGoOnWith) {
+  const std::string plan = folder_.file("plan.json");
+  const CommandResult stopped =
+      interrupt_sluice({"train", "resnet20", "--batch", "4", "--threads", "1", "--slow", "optane", "--fast", "40%",
+                        "--planner", "redl", "--steps", "100000", "--save-plan", plan},
+                       "step      1");
+  ASSERT_EQ(stopped.exit_code, 130) << stopped.errors << stopped.output;
+  EXPECT_EQ(train({"--plan", plan})["parameter_hash"], train({"--trials", "0"})["parameter_hash"]);
+}
+
 TEST_F(TrialsTest, ComparisonsTakeTheKeptPlan) {
   const CommandResult result =
       run({"compare", "resnet20", "--fast", "40%", "--steps", "3", "--planners", "redl,on-demand"},

@@ -14,8 +14,8 @@ namespace sluice::train {
 // By what the plan of a run is decided.
 enum class PlanRule {
   kStays,       // nothing: the run obeys what it began with
-  kTrials,      // steps measured with each plan that a planner's search proposes (trials.hpp)
-  kReplanning,  // predictions by figures of the machine as its steps show it (replanning.hpp)
+  kTrials,      // steps measured with each plan that a planner's search proposes
+  kReplanning,  // predictions by figures of the machine as its steps show it
 };
 
 // An occasion on which another plan was sought, or was to run.

@@ -29,13 +29,12 @@ class Replanning : public WatchedTraining {
  public:
   Replanning(Session& session, const Workload& workload, Figures figures, const profile::AccessProfile* accesses,
              WatchOptions options)
-      : WatchedTraining(session, PlanRule::kReplanning, kSettlingSteps, options.on_change),
+      : WatchedTraining(session, PlanRule::kReplanning, kSettlingSteps, std::move(options)),
         workload_(workload),
         figures_(std::move(figures)),
         accesses_(accesses),
-        options_(std::move(options)) {
-    if (!options_.change_seconds) options_.change_seconds = usual_change_seconds(workload.graph());
-    SLUICE_CHECK(!figures_.estimated || options_.cache != nullptr, "a cache for what steps measure");
+        change_seconds_(this->options().change_seconds.value_or(usual_change_seconds(workload.graph()))) {
+    SLUICE_CHECK(!figures_.estimated || this->options().cache != nullptr, "a cache for what steps measure");
   }
 
   // A search under way is stopped.
@@ -80,7 +79,7 @@ class Replanning : public WatchedTraining {
   }
 
   void note_change(const plan::Plan& /*plan*/, bool /*taken*/) override {
-    options_.change_seconds = record().changes.back().change_seconds;
+    change_seconds_ = record().changes.back().change_seconds;
     tell();
   }
 
@@ -89,11 +88,11 @@ class Replanning : public WatchedTraining {
     const sim::PlannedStep step_before = present();
     const program::StepTimes before = step_before.simulated();
     const sim::Drift drift = sim::measure_drift(session().program(), before, steps);
-    const Seconds left = static_cast<double>(options_.end_step - step - 1) * steps.back().step_seconds;
-    const bool for_long = left >= options_.least_seconds_left;
+    const Seconds left = static_cast<double>(options().end_step - step - 1) * steps.back().step_seconds;
+    const bool for_long = left >= options().least_seconds_left;
     if (estimated) {
-      figures_ = figures_from_steps(workload_, step_before, figures_, before, steps, *options_.cache);
-    } else if (for_long && drift.largest() > 1 + options_.beyond) {
+      figures_ = figures_from_steps(workload_, step_before, figures_, before, steps, *options().cache);
+    } else if (for_long && drift.largest() > 1 + options().beyond) {
       figures_ = {sim::drifted(std::move(figures_.machine), drift), sim::drifted(std::move(figures_.profile), drift)};
     } else {
       return;
@@ -126,22 +125,21 @@ class Replanning : public WatchedTraining {
       lower_priority();
       std::optional<Result<plan::Plan>> plan;
       const Seconds seconds = time_of([&] {
-        plan = plan_workload(workload_, figures_.machine, figures_.profile, options_.planner, fast, accesses_, watch);
+        plan = plan_workload(workload_, figures_.machine, figures_.profile, options().planner, fast, accesses_, watch);
       });
       return Sought{*std::move(plan), seconds};
     });
   }
 
   bool worth_taking(const PlanChange& change, std::int64_t step) const {
-    const Seconds gain = static_cast<double>(options_.end_step - step) * (change.present_seconds - change.new_seconds);
-    return change.new_seconds <= planners::kWorthMoreTraffic * change.present_seconds &&
-           gain > *options_.change_seconds;
+    const Seconds gain = static_cast<double>(options().end_step - step) * (change.present_seconds - change.new_seconds);
+    return change.new_seconds <= planners::kWorthMoreTraffic * change.present_seconds && gain > change_seconds_;
   }
 
   const Workload& workload_;
   Figures figures_;
   const profile::AccessProfile* accesses_;
-  WatchOptions options_;
+  Seconds change_seconds_;  // what a change takes at most, as far as is known
   std::atomic<bool> stop_ = false;
   std::future<Sought> sought_;  // valid: a plan is sought
 };

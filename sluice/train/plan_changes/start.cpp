@@ -60,8 +60,9 @@ Result<PlanRecord> settle_in_training(Workload& workload, PlannedStart start, Wa
   SLUICE_ASSIGN(const auto session,
                 Session::create(workload, start.asked->request.machine, start.run, session_options));
   const auto trials = try_plans(*session, std::move(start), std::move(options));
-  for (std::int64_t step = 0; !trials->decided() && !stop(); ++step) {
-    SLUICE_RETURN_IF_ERROR(trials->run_step(step, learning_rate));
+  for (std::int64_t step = 0; !stop(); ++step) {
+    SLUICE_ASSIGN(const StepOutcome outcome, trials->run_step(step, learning_rate));
+    if (outcome.variant.empty()) break;
   }
   return trials->record();
 }

@@ -15,16 +15,14 @@ bool run_alike(const plan::Plan& a, const plan::Plan& b) {
 class PlanTrials : public WatchedTraining {
  public:
   PlanTrials(Session& session, PlannedStart start, WatchOptions options)
-      : WatchedTraining(session, PlanRule::kTrials, kWarmupSteps, options.on_change),
+      : WatchedTraining(session, PlanRule::kTrials, kWarmupSteps, std::move(options)),
         asked_(std::move(start.asked)),
-        search_(std::move(start.search)),
-        options_(std::move(options)) {
+        search_(std::move(start.search)) {
     noted().profiling_steps = asked_->request.accesses != nullptr ? 1 : 0;
     noted().plans.push_back({session.plan(), {}});
     note_outcome();
   }
 
-  bool decided() const override { return stage_ == Stage::kSettled; }
   policies::Run kept() const override { return record().plans[record().kept].plan; }
 
  private:
@@ -50,7 +48,7 @@ class PlanTrials : public WatchedTraining {
     }
     if (run_alike(proposal, session().plan())) return std::nullopt;
     noted().changes.push_back({.step = step - 1});
-    return finish_proposal(options_.planner, *asked_, proposal);
+    return finish_proposal(options().planner, *asked_, proposal);
   }
 
   void note_change(const plan::Plan& plan, bool taken) override {
@@ -74,7 +72,7 @@ class PlanTrials : public WatchedTraining {
   void note_outcome() {
     noted().search = search_->report();
     noted().complete = search_->done();
-    const bool spent = options_.most_trials && record().trial_steps >= *options_.most_trials;
+    const bool spent = options().most_trials && record().trial_steps >= *options().most_trials;
     if (record().complete || spent) stage_ = Stage::kSettling;
     if (const std::size_t best = index_of(plan_to_keep()); best < record().plans.size()) noted().kept = best;
   }
@@ -91,7 +89,6 @@ class PlanTrials : public WatchedTraining {
 
   std::unique_ptr<BudgetedRequest> asked_;
   std::unique_ptr<planners::PlanSearch> search_;
-  WatchOptions options_;
   Stage stage_ = Stage::kTrying;
 };
 

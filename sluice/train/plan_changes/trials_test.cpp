@@ -141,7 +141,6 @@ TEST_P(PlanTrialsTest, SameBitsWhateverIsTried) {
     EXPECT_EQ(seen_[trial].seconds, traces_[step].step_seconds) << "not its warm-up";
     EXPECT_EQ(seen_[trial].stalls, traces_[step].stalls);
   }
-  EXPECT_TRUE(trials->decided());
   const PlanRecord& record = trials->record();
   EXPECT_TRUE(record.complete);
   EXPECT_EQ(record.plans.size(), 3U) << "the first plan came twice";
@@ -166,9 +165,9 @@ TEST_P(PlanTrialsTest, TheMostStepsEndThemWithTheBestSoFar) {
   auto session = start_session();
   const auto trials = trials_of(*session, {.plans = plans_, .best = 1}, 3);
   run(*trials, *session, 0, kSteps);
-  EXPECT_TRUE(trials->decided());
   EXPECT_FALSE(trials->record().complete);
   EXPECT_EQ(trials->record().trial_steps, 3);
+  EXPECT_EQ(variants_.back(), "") << "they are over";
   EXPECT_EQ(running_.back(), plans_[1].migrations);
 }
 
@@ -195,7 +194,6 @@ TEST_P(PlanTrialsTest, APlanThatCannotBeStartedEndsThem) {
   auto session = start_session();
   const auto trials = trials_of(*session, {.plans = {plans_[0], plans_[1], too_large(), plans_[2]}, .best = 0});
   const std::string hash = run(*trials, *session, 0, kSteps);
-  EXPECT_TRUE(trials->decided());
   const PlanRecord& record = trials->record();
   EXPECT_FALSE(record.complete);
   EXPECT_EQ(record.trial_steps, 2);
@@ -212,7 +210,6 @@ TEST_P(PlanTrialsTest, ASearchThatIsDoneTriesNothing) {
   auto session = start_session();
   const auto trials = trials_of(*session, {.plans = {plans_[0]}, .best = 0}, 0);
   run(*trials, *session, 0, 2);
-  EXPECT_TRUE(trials->decided());
   EXPECT_EQ(trials->record().trial_steps + trials->record().warmup_steps, 0);
   EXPECT_TRUE(trials->record().changes.empty());
   EXPECT_THAT(variants_, ElementsAre("", ""));

@@ -31,7 +31,7 @@ Status WatchedTraining::save_checkpoint(const std::filesystem::path& path, std::
 }
 
 void WatchedTraining::tell() const {
-  if (on_change_) on_change_(record_);
+  if (options_.on_change) options_.on_change(record_);
 }
 
 Status WatchedTraining::change_to(const plan::Plan& plan) {

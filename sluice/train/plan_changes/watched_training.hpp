@@ -81,29 +81,28 @@ class WatchedTraining : public Training {
   Status save_checkpoint(const std::filesystem::path& path, std::int64_t next_step) final;
 
   const PlanRecord& record() const { return record_; }
-  virtual bool decided() const { return true; }                  // no other plan will be tried
   virtual policies::Run kept() const { return session_.run(); }  // after trials, and amid them, the best
   virtual const Figures* present_figures() const { return {}; }  // of the machine, where plans are sought anew by them
 
  protected:
-  using OnChange = std::function<void(const PlanRecord& record)>;
-  WatchedTraining(Session& session, PlanRule rule, int settling_steps, OnChange on_change)
-      : session_(session),
-        settling_steps_(settling_steps),
-        unobserved_(settling_steps),
-        on_change_(std::move(on_change)) {
+  WatchedTraining(Session& session, PlanRule rule, int settling_steps, WatchOptions options)
+      : session_(session), settling_steps_(settling_steps), unobserved_(settling_steps), options_(std::move(options)) {
     record_.rule = rule;
   }
 
   // The plan that is to run from `step` on, added to the record's changes; nothing: the present one.
   virtual std::optional<plan::Plan> wanted_plan(std::int64_t /*step*/) { return std::nullopt; }
-  virtual void note_change(const plan::Plan& /*plan*/, bool /*taken*/) {}  // what became of that
-  virtual std::size_t steps_to_observe() const { return 0; }               // at once; 0: none for now
-  virtual void observe(std::int64_t /*step*/, const std::vector<program::StepTimes>& /*steps*/) {
-  }                                                                           // the last was `step`
-  virtual std::string_view step_name(bool /*settling*/) const { return {}; }  // of the step that has just run
+  // What became of that.
+  virtual void note_change(const plan::Plan& /*plan*/, bool /*taken*/) {}
+  // At once; 0: none for now.
+  virtual std::size_t steps_to_observe() const { return 0; }
+  // `step`: the last of them.
+  virtual void observe(std::int64_t /*step*/, const std::vector<program::StepTimes>& /*steps*/) {}
+  // Of the step that has just run.
+  virtual std::string_view step_name(bool /*settling*/) const { return {}; }
 
   Session& session() const { return session_; }
+  const WatchOptions& options() const { return options_; }
   PlanRecord& noted() { return record_; }
   void tell() const;  // of the last change
 
@@ -114,7 +113,7 @@ class WatchedTraining : public Training {
 
   Session& session_;
   int settling_steps_, unobserved_;
-  OnChange on_change_;
+  WatchOptions options_;
   std::vector<program::StepTimes> observed_;
   PlanRecord record_;
 };
