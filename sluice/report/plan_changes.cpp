@@ -18,10 +18,11 @@ std::string link_name(const memory::Machine& machine, std::size_t id) {
   return fmt::format("{} -> {}", machine.tier(machine.links[id].from).name, machine.tier(machine.links[id].to).name);
 }
 
-std::string describe_drift(const memory::Machine& machine, const sim::Drift& drift) {
+// What is slower or faster by at least this factor.
+std::string describe_drift(const memory::Machine& machine, const sim::Drift& drift, double least) {
   std::string text;
   const auto add = [&](const std::string& what, double factor) {
-    if (std::max(factor, 1 / factor) < kWorthSaying) return;
+    if (std::max(factor, 1 / factor) < least) return;
     text += fmt::format("{}{} {:.2f} times {}", text.empty() ? "" : ", ", what, std::max(factor, 1 / factor),
                         factor > 1 ? "slower" : "faster");
   };
@@ -31,7 +32,9 @@ std::string describe_drift(const memory::Machine& machine, const sim::Drift& dri
 }
 
 std::string describe_search(const memory::Machine& machine, const train::PlanChange& change) {
-  const std::string off = describe_drift(machine, change.drift);
+  // What a plan is sought for is said, however little it is.
+  const double least = change.estimated ? kWorthSaying : std::min(kWorthSaying, change.drift.largest());
+  const std::string off = describe_drift(machine, change.drift, least);
   const std::string why = !change.estimated ? off + " than planned for"
                           : off.empty()     ? "measured by steps now"
                                             : fmt::format("measured by steps now, {} than estimated", off);

@@ -10,7 +10,7 @@
 namespace sluice::report {
 
 // A line for the last change: that a plan is sought, because "ops 1.31 times slower, file -> dram 1.80 times slower" (what
-// is off by a tenth or more), what came of that, or "plan 2: prefetches 61, predicted 12.1 ms", how a plan to try differs
+// is off by a tenth or more, or by the most), what came of that, or "plan 2: prefetches 61, predicted 12.1 ms", how a plan to try differs
 // from the first.
 std::string describe_last_change(const memory::Machine& machine, const train::PlanRecord& record);
 
