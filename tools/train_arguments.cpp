@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "sluice/data/data_source.hpp"
-#include "sluice/train/replanning.hpp"
+#include "sluice/train/plan_changes/watched_training.hpp"
 
 namespace sluice::cli {
 namespace {

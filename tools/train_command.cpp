@@ -11,7 +11,7 @@
 #include "sluice/report/bound_note.hpp"
 #include "sluice/report/chrome_trace.hpp"
 #include "sluice/report/json_document.hpp"
-#include "sluice/report/replans.hpp"
+#include "sluice/report/plan_changes.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/step/overlap.hpp"
 #include "sluice/report/step/plan_summary.hpp"
@@ -34,55 +34,31 @@
 namespace sluice::cli {
 namespace {
 
-// Runs the steps, and plans again where the machine drifts.
-Status run_watched(const TrainArguments& arguments, const train::TrainingOptions& options, train::Session& session,
-                   Run& run, StepLog& log, TrainSummary& summary) {
-  SLUICE_ASSIGN(const double beyond, arguments.drift_to_replan());
-  profile::ProfileCache cache = arguments.machine.open_cache(run.machine);
-  train::Replanning training(
-      session, run.workload, {run.machine, run.profile, run.estimated}, run.access_counts(),
-      {.planner = arguments.planner.name,
-       .beyond = beyond,
-       .end_step = options.end_step,
-       .cache = &cache,
-       .on_drift = [&](const train::Replan& replan) { log.print(report::describe_search(run.machine, replan)); },
-       .on_plan =
-           [&](const train::Replan& replan) {
-             replan.taken ? log.note_change(report::describe_outcome(replan))
-                          : log.print(report::describe_outcome(replan));
-           }});
-  SLUICE_ASSIGN(summary.outcome, run_logged(training, options, log));
-  run.steps = session.plan();
-  run.replans = training.replans();
-  if (run.estimated) {
-    run.baseline =
-        train::predicted_baseline_seconds(run.workload, training.figures().machine, training.figures().profile);
-  }
-  return {};
-}
-
-// Runs the steps; with trials where there is something to try.
+// Runs the steps; on the way another plan may take over.
 Status run_steps(const TrainArguments& arguments, const train::TrainingOptions& options, train::Session& session,
                  Run& run, StepLog& log, TrainSummary& summary) {
-  const bool planned_here = arguments.plan.empty() && policies::is_planned(run.steps);
-  if (!run.start.search && planned_here && !arguments.no_replan) {
-    return run_watched(arguments, options, session, run, log, summary);
+  SLUICE_ASSIGN(const double beyond, arguments.drift_to_replan());
+  std::optional<profile::ProfileCache> cache;
+  if (run.estimated) cache = arguments.machine.open_cache(run.machine);
+  const auto tell = [&](const train::PlanRecord& record) {
+    const std::string line = report::describe_last_change(run.machine, record);
+    record.changes.back().taken() ? log.note_change(line) : log.print(line);
+  };
+  const std::unique_ptr<train::WatchedTraining> training = train::watch_training(
+      session, run.workload, std::move(run.start), {run.machine, run.profile, run.estimated}, run.access_counts(),
+      {.planner = arguments.planner.name,
+       .most_trials = arguments.trials,
+       .replans = arguments.plan.empty() && !arguments.no_replan,
+       .beyond = beyond,
+       .end_step = options.end_step,
+       .cache = cache ? &*cache : nullptr,
+       .on_change = tell});
+  SLUICE_ASSIGN(summary.outcome, run_logged(*training, options, log, arguments.session.ranks));
+  run.steps = training->kept();
+  run.changes = training->record();
+  if (const train::Figures* now = training->present_figures(); now != nullptr && run.estimated) {
+    run.baseline = train::predicted_baseline_seconds(run.workload, now->machine, now->profile);
   }
-  if (!run.start.search) {
-    SLUICE_ASSIGN(summary.outcome, run_logged(session, options, log, arguments.session.ranks));
-    return {};
-  }
-  const experiment::PlanTrials* trying = nullptr;
-  experiment::PlanTrials trials(session, std::move(run.start),
-                                {.planner = arguments.planner.name,
-                                 .most_steps = arguments.trials,
-                                 .on_change = [&](const experiment::TriedPlan& tried) {
-                                   log.note_change(report::describe_change(trying->record(), tried));
-                                 }});
-  trying = &trials;
-  SLUICE_ASSIGN(summary.outcome, run_logged(trials, options, log));
-  run.steps = trials.kept_plan();
-  run.trials = trials.record();
   return {};
 }
 
@@ -133,7 +109,7 @@ struct LastStep {
 
 void print_summary(const StepLog& log, const Run& run, const TrainSummary& summary, const TrainArguments& arguments,
                    const LastStep& last) {
-  const bool better = run.replans && std::ranges::any_of(*run.replans, &train::Replan::taken);
+  const bool better = std::ranges::any_of(run.changes.changes, &train::PlanChange::taken);
   Fields fields = summary_fields(
       log, summary, run.estimated && !better ? std::nullopt : std::optional(run.plan().predicted_step_seconds));
   if (last.locality) fields.emplace_back("locality", sim::describe_locality(last.locality->step) + " (last step)");
@@ -146,8 +122,8 @@ void print_summary(const StepLog& log, const Run& run, const TrainSummary& summa
   if (!arguments.checkpoint.empty()) fields.emplace_back("checkpoint", arguments.checkpoint);
   if (!arguments.export_onnx.empty()) fields.emplace_back("exported", arguments.export_onnx);
   if (!arguments.save_plan.empty()) fields.emplace_back("plan", arguments.save_plan);
-  fmt::print("{}{}", describe_end(summary, run.machine, fields), below_bound_item(log, run));
-  if (run.trials) fmt::print("{}", report::describe_trials(*run.trials));
+  fmt::print("{}{}{}", describe_end(summary, run.machine, fields), below_bound_item(log, run),
+             report::describe_trials(run.changes));
 }
 
 Status write_outputs(const TrainArguments& arguments, const Run& run, const train::Session& session, const StepLog& log,
@@ -173,8 +149,7 @@ Status write_outputs(const TrainArguments& arguments, const Run& run, const trai
   if (last.locality) document["locality"] = sim::locality_json(*last.locality);
   if (last.overlap) document["overlap"] = report::overlap_json(*last.overlap);
   if (!run.figures.is_null()) document["figures"] = run.figures;
-  if (run.trials) document["trials"] = report::trials_json(*run.trials);
-  if (run.replans) document["replans"] = report::replans_json(run.machine, *run.replans);
+  report::add_plan_changes(document, run.machine, run.changes);
   return report::write_document(arguments.json, "train", std::move(document));
 }
 

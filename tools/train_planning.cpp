@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "sluice/experiment/first_figures.hpp"
-#include "sluice/profile/op_estimate.hpp"
 #include "sluice/train/planning_advice.hpp"
 #include "sluice/train/rank_agreement.hpp"
 #include "tools/rank_run.hpp"
@@ -12,30 +11,20 @@
 namespace sluice::cli {
 namespace {
 
-// A better plan can take over only while nobody forbids it.
-bool may_begin_with_estimates(const TrainArguments& arguments, const Run& run) {
-  return !arguments.no_replan && arguments.profile.times.empty() && arguments.profile.accesses.empty() &&
-         arguments.machine.network.empty() && !arguments.budget.is_auto() && !arguments.machine.gpu &&
-         experiment::may_begin_with_estimates(run.workload, run.machine, arguments.planner.name, arguments.trials);
+Result<experiment::Beginning> beginning_of(const TrainArguments& arguments) {
+  experiment::Beginning beginning{.planner = arguments.planner.name,
+                                  .most_trials = arguments.trials,
+                                  .times_given = !arguments.profile.times.empty(),
+                                  .may_change = !arguments.no_replan};
+  beginning.measured_before =
+      !arguments.profile.accesses.empty() || !arguments.machine.network.empty() || arguments.machine.gpu;
+  if (!arguments.budget.is_auto()) {
+    SLUICE_ASSIGN(beginning.fast, arguments.budget.fixed());
+  }
+  return beginning;
 }
 
-// Whether the plan is there.
-Result<bool> take_plan_where_all_fits(const TrainArguments& arguments, Run& run) {
-  if (arguments.budget.is_auto() || !arguments.profile.times.empty() || arguments.trials.value_or(0) > 0) return false;
-  SLUICE_ASSIGN(const train::FastBudget fast, arguments.budget.fixed());
-  const profile::Profile estimates =
-      profile::known_profile(run.workload.graph(), run.machine, arguments.machine.open_cache(run.machine));
-  SLUICE_ASSIGN(std::optional<plan::Plan> plan,
-                experiment::plan_where_all_fits(run.workload, run.machine, estimates, arguments.planner.name, fast));
-  if (!plan) return false;
-  run.profile = estimates;
-  run.estimated = estimates.estimated_share > experiment::kHardlyMatters;
-  run.steps = *std::move(plan);
-  return true;
-}
-
-Status seek_plan(const TrainArguments& arguments, Run& run) {
-  const bool at_once = may_begin_with_estimates(arguments, run);
+Status seek_plan(const TrainArguments& arguments, bool at_once, Run& run) {
   SLUICE_RETURN_IF_ERROR(at_once
                              ? add_first_figures(run, arguments.machine)
                              : add_figures(run, arguments.machine, experiment::Probe::kUseCache, arguments.profile));
@@ -48,9 +37,8 @@ Status seek_plan(const TrainArguments& arguments, Run& run) {
     planner.in_haste = true;
   }
   const AttendedPlanning attended(planner);
-  Result<experiment::PlannedStart> start =
-      experiment::start_planning(run.workload, run.machine, run.profile, planner.name, fast, run.access_counts(),
-                                 arguments.trials, attended.watch());
+  Result<train::PlannedStart> start = train::start_planning(run.workload, run.machine, run.profile, planner.name, fast,
+                                                            run.access_counts(), arguments.trials, attended.watch());
   if (!start.ok()) {
     return advised(run.workload, run.machine, run.profile, planner.name, fast, run.access_counts(), start.error());
   }
@@ -62,8 +50,18 @@ Status seek_plan(const TrainArguments& arguments, Run& run) {
 
 Status plan_run(const TrainArguments& arguments, Run& run) {
   SLUICE_ASSIGN(static_cast<ModelOnMachine&>(run), build_model(arguments.workload, arguments.machine));
-  SLUICE_ASSIGN(const bool all_fits, take_plan_where_all_fits(arguments, run));
-  if (!all_fits) SLUICE_RETURN_IF_ERROR(seek_plan(arguments, run));
+  SLUICE_ASSIGN(const experiment::Beginning beginning, beginning_of(arguments));
+  SLUICE_ASSIGN(
+      std::optional<experiment::PlanWhereAllFits> all_fits,
+      experiment::plan_where_all_fits(run.workload, run.machine, arguments.machine.open_cache(run.machine), beginning));
+  if (all_fits) {
+    run.steps = std::move(all_fits->plan);
+    run.profile = std::move(all_fits->profile);
+    run.estimated = all_fits->estimated;
+  } else {
+    const bool at_once = experiment::may_begin_with_estimates(run.workload, run.machine, beginning);
+    SLUICE_RETURN_IF_ERROR(seek_plan(arguments, at_once, run));
+  }
   run.baseline = train::predicted_baseline_seconds(run.workload, run.machine, run.profile);
   run.figures = figures_json(run.profile, run.estimated);
   return {};

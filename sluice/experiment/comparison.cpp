@@ -13,8 +13,8 @@
 #include "sluice/policies/run_file.hpp"
 #include "sluice/profile/placement.hpp"
 #include "sluice/sim/policy_simulator.hpp"
+#include "sluice/train/plan_changes/start.hpp"
 #include "sluice/train/planning_advice.hpp"
-#include "sluice/train/policy_run.hpp"
 
 namespace sluice::experiment {
 namespace {
@@ -136,16 +136,16 @@ class Comparison {
   }
 
   Status plan(ComparisonRow& row) const {
-    const std::optional<std::int64_t> most_steps = has_search(row.planner) ? options_.trials : 0;
-    Result<PlannedStart> start = start_planning(workload_, machine_, profile_, row.planner, options_.fast,
-                                                options_.accesses, most_steps, watch_of(row.planner));
+    const std::optional<std::int64_t> most_trials = train::has_search(row.planner) ? options_.trials : 0;
+    Result<train::PlannedStart> start = train::start_planning(workload_, machine_, profile_, row.planner, options_.fast,
+                                                              options_.accesses, most_trials, watch_of(row.planner));
     if (!start.ok())  // its row says why
       return advised(workload_, machine_, profile_, row.planner, options_.fast, options_.accesses, start.error());
     row.run = start->run;
     if (!start->search) return {};
     SLUICE_ASSIGN(train::Workload tried, train::build_workload(workload_.options));
-    SLUICE_ASSIGN(row.trials, settle_in_training(tried, std::move(*start), {row.planner, most_steps}, options_.session,
-                                                 options_.schedule.rate(options_.learning_rate, 0), stop_));
+    SLUICE_ASSIGN(row.trials, train::settle_in_training(tried, std::move(*start), {row.planner, most_trials},
+                                                        options_.session, rate_of(0), stop_));
     row.run = row.trials->plans[row.trials->kept].plan;
     return {};
   }

@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "sluice/base/spread.hpp"
-#include "sluice/experiment/plan_trials.hpp"
 #include "sluice/experiment/step_prediction.hpp"
 #include "sluice/experiment/worker.hpp"
 #include "sluice/policies/run.hpp"
 #include "sluice/sim/time_breakdown.hpp"
+#include "sluice/train/plan_changes/plan_record.hpp"
 
 namespace sluice::experiment {
 
@@ -69,9 +69,9 @@ struct ComparisonRow {
   // Its ops run by other kernels, or on other processors, than the baseline's, which may round differently: that the
   // bits differ then says nothing. (Plans that are all given the same choices can be compared.)
   bool other_choices = false;
-  std::vector<Seconds> rounds;           // step times after warm-up, of all starts
-  std::optional<TrialRecord> trials;     // the trials that chose the plan
-  std::optional<PolicyActivity> policy;  // where a policy decided
+  std::vector<Seconds> rounds;              // step times after warm-up, of all starts
+  std::optional<train::PlanRecord> trials;  // the trials that chose the plan
+  std::optional<PolicyActivity> policy;     // where a policy decided
   std::vector<std::string> notes;
 
   const plan::Plan& plan() const { return policies::plan_of(run); }

@@ -7,7 +7,6 @@
 #include "sluice/experiment/machine_probe.hpp"
 #include "sluice/measure/profiler.hpp"
 #include "sluice/memory/presets.hpp"
-#include "sluice/profile/op_estimate.hpp"
 
 namespace sluice::experiment {
 namespace {
@@ -22,11 +21,14 @@ class FirstFiguresTest : public ::testing::Test {
 
   profile::ProfileCache cache() const { return profile::ProfileCache::open(machine_.compute_fingerprint(), folder_); }
 
-  std::optional<plan::Plan> where_all_fits(const std::string& planner, const std::string& fast) {
-    train::FastBudget budget;
-    if (!fast.empty()) budget.size = *parse_memory_size(fast);
-    const profile::Profile estimates = profile::known_profile(workload_.graph(), machine_, cache());
-    return plan_where_all_fits(workload_, machine_, estimates, planner, budget).value();
+  static Beginning beginning(const std::string& planner, const std::string& fast) {
+    Beginning asked{.planner = planner, .fast = train::FastBudget()};
+    if (!fast.empty()) asked.fast->size = *parse_memory_size(fast);
+    return asked;
+  }
+
+  std::optional<PlanWhereAllFits> where_all_fits(const Beginning& asked) {
+    return plan_where_all_fits(workload_, machine_, cache(), asked).value();
   }
 
   std::filesystem::path folder_ = ::testing::TempDir() + std::string("first_figures_") +
@@ -38,24 +40,42 @@ class FirstFiguresTest : public ::testing::Test {
 TEST_F(FirstFiguresTest, NothingIsMeasuredWhereEverythingFits) {
   for (const auto& [planner, fast] : {std::pair("joint", ""), std::pair("sentinel", "100%"),
                                       std::pair("fast-only", "30%"), std::pair("joint", "1GiB")}) {
-    const std::optional<plan::Plan> plan = where_all_fits(planner, fast);
-    ASSERT_TRUE(plan.has_value()) << planner << " " << fast;
-    EXPECT_TRUE(plan->migrations.empty());
-    EXPECT_EQ(plan->planner, planner);
+    const std::optional<PlanWhereAllFits> found = where_all_fits(beginning(planner, fast));
+    ASSERT_TRUE(found.has_value()) << planner << " " << fast;
+    EXPECT_TRUE(found->plan.migrations.empty());
+    EXPECT_EQ(found->plan.planner, planner);
+    EXPECT_TRUE(found->estimated);
   }
   EXPECT_EQ(cache().op_count(), 0U);
 }
 
 TEST_F(FirstFiguresTest, WhereSomethingIsToBeDecidedItIsNotDecidedBlindly) {
-  EXPECT_FALSE(where_all_fits("joint", "60%").has_value());
-  EXPECT_FALSE(where_all_fits("joint:additions=kernels", "").has_value()) << "it chooses by times";
-  EXPECT_FALSE(where_all_fits("numa-first-touch", "").has_value()) << "a policy";
+  EXPECT_FALSE(where_all_fits(beginning("joint", "60%")).has_value());
+  EXPECT_FALSE(where_all_fits(beginning("joint:additions=kernels", "")).has_value()) << "it chooses by times";
+  EXPECT_FALSE(where_all_fits(beginning("numa-first-touch", "")).has_value()) << "a policy";
+}
+
+// In both ways to begin at once.
+TEST_F(FirstFiguresTest, WhatIsAskedForBesidesAPlanIsNotLeftOut) {
+  const auto at_once = [&](const Beginning& asked) {
+    return std::pair(where_all_fits(asked).has_value(), may_begin_with_estimates(workload_, machine_, asked));
+  };
+  const auto with = [&](auto change) {
+    Beginning asked = beginning("sentinel", "100%");
+    change(asked);
+    return at_once(asked);
+  };
+  EXPECT_EQ(with([](Beginning&) {}), std::pair(true, true));
+  EXPECT_EQ(with([](Beginning& asked) { asked.fast.reset(); }), std::pair(false, false)) << "to be found";
+  EXPECT_EQ(with([](Beginning& asked) { asked.times_given = true; }), std::pair(false, false));
+  EXPECT_EQ(with([](Beginning& asked) { asked.most_trials = 3; }), std::pair(false, false));
+  EXPECT_EQ(with([](Beginning& asked) { asked.measured_before = true; }), std::pair(true, false));
+  EXPECT_EQ(with([](Beginning& asked) { asked.may_change = false; }), std::pair(true, false)) << "for good";
 }
 
 TEST_F(FirstFiguresTest, MemoryThatDoesNotHoldWhatNobodyLimitedIsTold) {
   machine_.tiers[memory::kFastTier].capacity = kMiB;
-  const profile::Profile estimates = profile::known_profile(workload_.graph(), machine_, cache());
-  const auto plan = plan_where_all_fits(workload_, machine_, estimates, "joint", {});
+  const auto plan = plan_where_all_fits(workload_, machine_, cache(), beginning("joint", ""));
   ASSERT_FALSE(plan.ok());
   EXPECT_EQ(plan.error().code, ErrorCode::kInfeasible);
 }

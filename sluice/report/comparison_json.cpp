@@ -5,8 +5,8 @@
 #include "sluice/planners/planner.hpp"
 #include "sluice/planners/schedule/everything_fast.hpp"
 #include "sluice/report/bound_note.hpp"
+#include "sluice/report/plan_changes.hpp"
 #include "sluice/report/run_record.hpp"
-#include "sluice/report/trial_record.hpp"
 
 namespace sluice::report {
 namespace {

@@ -30,9 +30,11 @@ Seconds median_of(std::span<const program::StepTimes> steps, const Figure& figur
   return spread_of(std::move(values)).median;
 }
 
-void scale(IdVector<graph::OpIndex, Seconds>& times, const IdVector<graph::OpIndex, double>& factors) {
-  for (std::size_t op = 0; op < times.size(); ++op)
-    times[as_id<graph::OpIndex>(op)] *= factors[as_id<graph::OpIndex>(op)];
+void scale(IdVector<graph::OpIndex, Seconds>& times, const Drift& drift) {
+  for (std::size_t op = 0; op < times.size(); ++op) {
+    const double own = drift.ops.empty() ? 1 : drift.ops[as_id<graph::OpIndex>(op)];
+    times[as_id<graph::OpIndex>(op)] *= drift.compute * own;
+  }
 }
 
 }  // namespace
@@ -67,18 +69,12 @@ memory::Machine drifted(memory::Machine machine, const Drift& drift) {
 }
 
 profile::Profile drifted(profile::Profile profile, const Drift& drift) {
-  IdVector<graph::OpIndex, double> factors;
-  factors.assign(profile.op_seconds.size(), drift.compute);
-  return slowed(std::move(profile), factors);
-}
-
-profile::Profile slowed(profile::Profile profile, const IdVector<graph::OpIndex, double>& factors) {
-  scale(profile.op_seconds, factors);
-  scale(profile.cold_seconds, factors);
+  scale(profile.op_seconds, drift);
+  scale(profile.cold_seconds, drift);
   for (auto& [choice, times] : profile.choices) {
     profile::OpTimes scaled = *times;
-    scale(scaled.warm, factors);
-    scale(scaled.cold, factors);
+    scale(scaled.warm, drift);
+    scale(scaled.cold, drift);
     times = std::make_shared<const profile::OpTimes>(std::move(scaled));
   }
   return profile;

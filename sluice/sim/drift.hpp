@@ -1,4 +1,5 @@
-// How far a machine has drifted from the figures that a step was predicted with, as observed steps show it.
+// How far a machine is off the figures that a step was predicted with: as observed steps show it, or as a draw says that
+// stands for the next moment (noise.hpp).
 //
 // A disk that others use, or that grows warm, and cores that others keep busy make a step slower than predicted, and a
 // plan is the best for its figures only. Ops are taken together, and the transfers of each link: what drifts is the
@@ -18,9 +19,10 @@ namespace sluice::sim {
 // Factors: the time observed, of the time predicted. 1: as predicted.
 struct Drift {
   double compute = 1;
-  std::vector<double> links;  // by LinkId; 1 where the step moves too little to tell (kLeastBusy)
+  std::vector<double> links;                  // by LinkId; 1 where the step moves too little to tell (kLeastBusy)
+  IdVector<graph::OpIndex, double> ops = {};  // of each op besides; empty where only all together were observed
 
-  // The largest factor, above 1, by which anything is slower or faster than predicted.
+  // The largest factor, above 1, by which ops together or a link are slower or faster than predicted.
   double largest() const;
 };
 
@@ -30,12 +32,9 @@ inline constexpr double kLeastBusy = 0.05;  // of the step, that a link is busy 
 Drift measure_drift(const program::Program& program, const program::StepTimes& predicted,
                     std::span<const program::StepTimes> observed);
 
-// The figures after the drift: all op times, and the latency and bandwidths of each link. What an op takes longer with
-// operands in a slow tier, and what links cost ops, stay as they were.
+// The figures after the drift: each op's times (warm, cold and by every choice), and the latency and bandwidths of each
+// link. What an op takes longer with operands in a slow tier, and what links cost ops, stay as they were.
 memory::Machine drifted(memory::Machine machine, const Drift& drift);
 profile::Profile drifted(profile::Profile profile, const Drift& drift);
-
-// Each op's times (warm, cold and by every choice) times its factor.
-profile::Profile slowed(profile::Profile profile, const IdVector<graph::OpIndex, double>& factors);
 
 }  // namespace sluice::sim

@@ -7,7 +7,6 @@
 #include "sluice/base/spread.hpp"
 #include "sluice/profile/rescheduled_times.hpp"
 #include "sluice/program/program.hpp"
-#include "sluice/sim/drift.hpp"
 #include "sluice/sim/planned_step.hpp"
 #include "sluice/sim/simulator.hpp"
 
@@ -24,21 +23,11 @@ double factor(const Noise& noise, int sample, double deviation, std::string_view
 
 }  // namespace
 
-memory::Machine varied(const memory::Machine& machine, const Noise& noise, int sample) {
-  Drift drift;
-  for (std::size_t id = 0; id < machine.links.size(); ++id) {
-    drift.links.push_back(factor(noise, sample, noise.link, "link", id));
-  }
-  return drifted(machine, drift);
-}
-
-profile::Profile varied(const profile::Profile& profile, const Noise& noise, int sample) {
-  const double together = factor(noise, sample, noise.compute, "compute", 0);
-  IdVector<graph::OpIndex, double> factors;
-  for (std::size_t op = 0; op < profile.op_seconds.size(); ++op) {
-    factors.push_back(together * factor(noise, sample, noise.op, "op", op));
-  }
-  return slowed(profile, factors);
+Drift drawn_drift(const Noise& noise, int sample, std::size_t ops, std::size_t links) {
+  Drift drift{.compute = factor(noise, sample, noise.compute, "compute", 0), .links = {}};
+  for (std::size_t id = 0; id < links; ++id) drift.links.push_back(factor(noise, sample, noise.link, "link", id));
+  for (std::size_t op = 0; op < ops; ++op) drift.ops.push_back(factor(noise, sample, noise.op, "op", op));
+  return drift;
 }
 
 Result<NoisyStep> predict_under_noise(const graph::Graph& graph, const memory::Machine& machine,
@@ -46,8 +35,9 @@ Result<NoisyStep> predict_under_noise(const graph::Graph& graph, const memory::M
   SLUICE_ASSIGN(const PlannedStep as_measured, PlannedStep::make(graph, profile, machine, plan));
   std::vector<double> steps;
   for (int sample = 0; sample < noise.samples; ++sample) {
-    const memory::Machine sampled = varied(machine, noise, sample);
-    profile::Profile times = varied(profile, noise, sample);
+    const Drift drift = drawn_drift(noise, sample, profile.op_seconds.size(), machine.links.size());
+    const memory::Machine sampled = drifted(machine, drift);
+    profile::Profile times = drifted(profile, drift);
     if (as_measured.rescheduled() != nullptr) times = profile::rescheduled_times(times, *as_measured.rescheduled());
     steps.push_back(simulate(as_measured.program(), as_measured.costs().with(times, sampled)).step_seconds);
   }

@@ -11,6 +11,7 @@
 #include "sluice/memory/machine.hpp"
 #include "sluice/plan/plan.hpp"
 #include "sluice/profile/profile.hpp"
+#include "sluice/sim/drift.hpp"
 
 namespace sluice::sim {
 
@@ -34,8 +35,7 @@ struct NoisyStep {
 Result<NoisyStep> predict_under_noise(const graph::Graph& graph, const memory::Machine& machine,
                                       const profile::Profile& profile, const plan::Plan& plan, const Noise& noise = {});
 
-// The figures of one sample. Times of an op by other choices and on cold caches vary with its usual one.
-memory::Machine varied(const memory::Machine& machine, const Noise& noise, int sample);
-profile::Profile varied(const profile::Profile& profile, const Noise& noise, int sample);
+// Of one sample, for so many ops and links.
+Drift drawn_drift(const Noise& noise, int sample, std::size_t ops, std::size_t links);
 
 }  // namespace sluice::sim

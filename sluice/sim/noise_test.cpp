@@ -53,7 +53,7 @@ TEST_F(NoiseTest, AnOpVariesByWhatWasAskedForAndAsAWhole) {
   double squares = 0;
   constexpr int kSamples = 2000;
   for (int sample = 0; sample < kSamples; ++sample) {
-    const profile::Profile profile = varied(profile_, noise, sample);
+    const profile::Profile profile = drifted(profile_, drawn_drift(noise, sample, profile_.op_seconds.size(), 0));
     const double logarithm = std::log(profile.op_seconds[3] / profile_.op_seconds[3]);
     EXPECT_EQ(profile.cold_seconds[3], profile.op_seconds[3]);
     EXPECT_EQ(profile.choices.begin()->second->warm[3], profile.op_seconds[3]);
@@ -66,7 +66,7 @@ TEST_F(NoiseTest, AnOpVariesByWhatWasAskedForAndAsAWhole) {
 
 TEST_F(NoiseTest, ALinkVariesAsAWhole) {
   const Noise noise{.link = 0.2};
-  const memory::Machine machine = varied(step_.machine, noise, 3);
+  const memory::Machine machine = drifted(step_.machine, drawn_drift(noise, 3, 0, step_.machine.links.size()));
   const memory::Link& before = step_.machine.links[0];
   const memory::Link& after = machine.links[0];
   EXPECT_NE(after.bandwidth, before.bandwidth);

@@ -107,7 +107,10 @@ TEST_F(PlanningTest, TheBaselineRunsByTheCallersChoices) {
 
 // The error names slices that really bring the largest op into the budget.
 TEST(PlanningAdvice, NamesTheSlicesThatHelp) {
-  WorkloadOptions options{.model = "mobilenet_v2", .shape = {.batch = 16}, .threads = 1};
+  WorkloadOptions options;
+  options.model = "mobilenet_v2";
+  options.shape.batch = 16;
+  options.threads = 1;
   const Workload usual = build_workload(options).value();
   const memory::Machine machine = memory::make_machine({.threads = 1, .slow = {{"pcie3"}}}).value();
   const auto error_of = [&](Bytes budget) {

@@ -1,7 +1,5 @@
 // Op times are made up, so the first steps show a drift on every machine. What is done about it depends on the planner
 // that is asked, and the bits on nothing. The link is so slow that it decides what a step takes, whatever computes.
-#include "sluice/train/replanning.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,6 +11,7 @@
 #include "sluice/profile/op_estimate.hpp"
 #include "sluice/testing/float_bits.hpp"
 #include "sluice/train/estimated_profile.hpp"
+#include "sluice/train/plan_changes/watched_training.hpp"
 
 namespace sluice::train {
 namespace {
@@ -38,21 +37,22 @@ class ReplanningTest : public ::testing::Test {
     return std::move(Session::create(workload_, machine_, *plan, {})).value();
   }
 
-  ReplanningOptions options(const std::string& planner) {
+  WatchOptions options(const std::string& planner) {
     return {.planner = planner,
             .end_step = kEndless,
             .least_seconds_left = 0,
-            .on_drift = [this](const Replan&) { ++drifts_; },
-            .on_plan = [this](const Replan&) { ++plans_; }};
+            .on_change = [this](const PlanRecord& record) {
+              ++(record.changes.back().outcome == PlanChange::Outcome::kSought ? drifts_ : plans_);
+            }};
   }
 
-  Replanning replanning(Session& session, ReplanningOptions options) {
-    return Replanning(session, workload_, {machine_, profile_}, nullptr, std::move(options));
+  std::unique_ptr<WatchedTraining> replanning(Session& session, WatchOptions options) {
+    return plan_anew(session, workload_, {machine_, profile_}, nullptr, std::move(options));
   }
 
-  Replanning estimated(Session& session, ReplanningOptions options, profile::ProfileCache& cache) {
+  std::unique_ptr<WatchedTraining> estimated(Session& session, WatchOptions options, profile::ProfileCache& cache) {
     options.cache = &cache;
-    return Replanning(session, workload_, {machine_, profile_, true}, nullptr, std::move(options));
+    return plan_anew(session, workload_, {machine_, profile_, true}, nullptr, std::move(options));
   }
 
   static profile::ProfileCache empty_cache() {
@@ -66,7 +66,7 @@ class ReplanningTest : public ::testing::Test {
   }
 
   // Steps until a plan that was sought has been looked at; how many.
-  std::int64_t run_until_planned(Replanning& training) {
+  std::int64_t run_until_planned(Training& training) {
     std::int64_t step = 0;
     for (; plans_ == 0 && step < kMostSteps; ++step) losses_.push_back(training.run_step(step, 0.05F)->loss);
     EXPECT_EQ(plans_, 1);
@@ -92,15 +92,14 @@ class ReplanningTest : public ::testing::Test {
 
 TEST_F(ReplanningTest, ABetterPlanIsTakenWithTheSameBits) {
   const auto session = start("on-demand", "60%");
-  Replanning training = replanning(*session, options("sentinel"));
-  ASSERT_TRUE(training.watches());
-  const std::int64_t steps = run_until_planned(training);
+  const auto training = replanning(*session, options("sentinel"));
+  const std::int64_t steps = run_until_planned(*training);
   EXPECT_GE(steps, kSettlingSteps + kObservedSteps);
-  ASSERT_EQ(training.replans().size(), 1U);
-  const Replan& replan = training.replans().front();
+  ASSERT_EQ(training->record().changes.size(), 1U);
+  const PlanChange& replan = training->record().changes.front();
   EXPECT_EQ(replan.step, kSettlingSteps + kObservedSteps - 1);
   EXPECT_LT(replan.drift.compute, 1 / (1 + kUsualDrift));
-  EXPECT_TRUE(replan.taken) << replan.failure;
+  EXPECT_TRUE(replan.taken()) << replan.failure;
   EXPECT_LT(replan.new_seconds, replan.present_seconds);
   EXPECT_GT(replan.planning_seconds, 0);
   EXPECT_GT(replan.change_seconds, 0);
@@ -112,16 +111,16 @@ TEST_F(ReplanningTest, ABetterPlanIsTakenWithTheSameBits) {
 TEST_F(ReplanningTest, TheFirstStepsMeasureInsteadOfEstimatesWithTheSameBits) {
   const auto session = start("on-demand", "60%");
   profile::ProfileCache cache = empty_cache();
-  Replanning training = estimated(*session, options("sentinel"), cache);
-  run_until_planned(training);
-  ASSERT_EQ(training.replans().size(), 1U);
-  const Replan& replan = training.replans().front();
+  const auto training = estimated(*session, options("sentinel"), cache);
+  run_until_planned(*training);
+  ASSERT_EQ(training->record().changes.size(), 1U);
+  const PlanChange& replan = training->record().changes.front();
   EXPECT_TRUE(replan.estimated);
   EXPECT_EQ(replan.step, kSettlingSteps + kMeasuringSteps - 1);
-  EXPECT_TRUE(replan.taken) << replan.failure;
+  EXPECT_TRUE(replan.taken()) << replan.failure;
   EXPECT_EQ(session->plan().planner, "sentinel");
-  const profile::Profile& now = training.figures().profile;
-  EXPECT_FALSE(training.figures().estimated);
+  const profile::Profile& now = training->present_figures()->profile;
+  EXPECT_FALSE(training->present_figures()->estimated);
   EXPECT_GT(now.in_step_ops, now.distinct_ops / 2);
   EXPECT_GT(std::ranges::min(now.op_seconds), 0);
   const auto step_seconds = [](const profile::Profile& of) {
@@ -136,15 +135,13 @@ TEST_F(ReplanningTest, TheFirstStepsMeasureInsteadOfEstimatesWithTheSameBits) {
 TEST_F(ReplanningTest, WhereEverythingFitsStepsMeasureAndNothingIsSought) {
   const auto session = start("fast-only", "100%");
   profile::ProfileCache cache = empty_cache();
-  Replanning training = estimated(*session, options("joint"), cache);
-  EXPECT_TRUE(training.watches());
-  for (std::int64_t step = 0; step < kSettlingSteps + kMeasuringSteps; ++step) {
-    ASSERT_TRUE(training.run_step(step, 0.05F).ok());
+  const auto training = estimated(*session, options("joint"), cache);
+  for (std::int64_t step = 0; step < kSettlingSteps + kMeasuringSteps + 1; ++step) {
+    EXPECT_EQ(training->present_figures()->estimated, step < kSettlingSteps + kMeasuringSteps);
+    ASSERT_TRUE(training->run_step(step, 0.05F).ok());
   }
-  EXPECT_FALSE(training.figures().estimated);
-  EXPECT_FALSE(training.watches());
-  EXPECT_TRUE(training.replans().empty());
-  EXPECT_GT(training.figures().profile.in_step_ops, 0);
+  EXPECT_TRUE(training->record().changes.empty());
+  EXPECT_GT(training->present_figures()->profile.in_step_ops, 0);
 }
 
 // What ran alone is not made worse by what ran beside transfers.
@@ -154,63 +151,65 @@ TEST_F(ReplanningTest, WhatTheCacheKnowsOfOpsThatRanAloneStays) {
   const std::string signature = graph::op_signature(workload_.graph(), workload_.graph().op(3));
   const profile::OpMeasurement alone{.warm = {.median = 7, .min = 7, .max = 7, .samples = 5}};
   cache.put_op(signature, alone);
-  Replanning training = estimated(*session, options("on-demand"), cache);
-  run_until_planned(training);
+  const auto training = estimated(*session, options("on-demand"), cache);
+  run_until_planned(*training);
   EXPECT_EQ(reopened(cache).find_op(signature), alone);
-  EXPECT_LT(training.figures().profile.op_seconds[3], 7) << "but this run goes by its own";
+  EXPECT_LT(training->present_figures()->profile.op_seconds[3], 7) << "but this run goes by its own";
 }
 
 TEST_F(ReplanningTest, APlanThatIsNoBetterIsLeft) {
   const auto session = start("on-demand", "60%");
-  Replanning training = replanning(*session, options("on-demand"));
-  run_until_planned(training);
-  const Replan& replan = training.replans().front();
-  EXPECT_FALSE(replan.taken);
+  const auto training = replanning(*session, options("on-demand"));
+  run_until_planned(*training);
+  const PlanChange& replan = training->record().changes.front();
+  EXPECT_FALSE(replan.taken());
   EXPECT_EQ(replan.failure, "");
   EXPECT_EQ(replan.new_seconds, replan.present_seconds);
 }
 
 TEST_F(ReplanningTest, AFailureIsSaidAndTheRunGoesOn) {
   const auto session = start("sentinel", "60%");
-  Replanning training = replanning(*session, options("setinel"));
-  const std::int64_t steps = run_until_planned(training);
-  EXPECT_THAT(training.replans().front().failure, HasSubstr("unknown planner 'setinel'"));
-  EXPECT_TRUE(training.run_step(steps, 0.05F).ok());
+  const auto training = replanning(*session, options("setinel"));
+  const std::int64_t steps = run_until_planned(*training);
+  EXPECT_THAT(training->record().changes.front().failure, HasSubstr("unknown planner 'setinel'"));
+  EXPECT_TRUE(training->run_step(steps, 0.05F).ok());
 }
 
 TEST_F(ReplanningTest, NothingIsSoughtForAShortRest) {
   const auto session = start("sentinel", "60%");
-  ReplanningOptions asked = options("sentinel");
+  WatchOptions asked = options("sentinel");
   asked.end_step = 40;
   asked.least_seconds_left = 1e6;
-  Replanning training = replanning(*session, asked);
-  for (std::int64_t step = 0; step < asked.end_step; ++step) ASSERT_TRUE(training.run_step(step, 0.05F).ok());
-  EXPECT_TRUE(training.replans().empty());
+  const auto training = replanning(*session, asked);
+  for (std::int64_t step = 0; step < asked.end_step; ++step) ASSERT_TRUE(training->run_step(step, 0.05F).ok());
+  EXPECT_TRUE(training->record().changes.empty());
 }
 
 TEST_F(ReplanningTest, WhatTheRestOfTheRunWouldNotEarnIsLeft) {
   const auto session = start("on-demand", "60%");
-  ReplanningOptions asked = options("sentinel");
+  WatchOptions asked = options("sentinel");
   asked.change_seconds = 1e12;
   asked.end_step = 1000;
-  Replanning training = replanning(*session, asked);
-  run_until_planned(training);
-  EXPECT_LT(training.replans().front().new_seconds,
-            planners::kWorthMoreTraffic * training.replans().front().present_seconds);
-  EXPECT_FALSE(training.replans().front().taken);
+  const auto training = replanning(*session, asked);
+  run_until_planned(*training);
+  EXPECT_LT(training->record().changes.front().new_seconds,
+            planners::kWorthMoreTraffic * training->record().changes.front().present_seconds);
+  EXPECT_FALSE(training->record().changes.front().taken());
 }
 
 TEST_F(ReplanningTest, APlanThatMovesNothingIsNotWatched) {
   const auto session = start("fast-only", "100%");
-  EXPECT_FALSE(replanning(*session, options("joint")).watches());
+  const auto training = replanning(*session, options("joint"));
+  ASSERT_TRUE(training->run_step(0, 0.05F).ok());
+  EXPECT_EQ(training->record().warmup_steps, 0) << "for no steps to observe";
 }
 
 TEST_F(ReplanningTest, AnEndMeanwhileStopsTheSearch) {
   const auto session = start("on-demand", "60%");
   {
-    Replanning training = replanning(*session, options("joint"));
+    const auto training = replanning(*session, options("joint"));
     for (std::int64_t step = 0; drifts_ == 0 && step < kMostSteps; ++step) {
-      ASSERT_TRUE(training.run_step(step, 0.05F).ok());
+      ASSERT_TRUE(training->run_step(step, 0.05F).ok());
     }
   }
   EXPECT_EQ(drifts_, 1);
