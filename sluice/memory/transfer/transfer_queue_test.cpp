@@ -212,6 +212,7 @@ TEST(TransferQueueThread, ServesManyThreads) {
                       {.thread = {{.name = "a name longer than fifteen"}}, .bytes_under_way = 3 * kBlockAlignment});
   {
     std::vector<std::jthread> threads;
+    threads.reserve(kThreads);
     for (int thread = 0; thread < kThreads; ++thread) {
       threads.emplace_back([&queue, thread] {
         for (int i = 0; i < kEach; ++i) {
