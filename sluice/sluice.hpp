@@ -16,7 +16,7 @@
 #include "sluice/kernels/backends/backends.hpp"
 #include "sluice/models/model.hpp"
 #include "sluice/onnx/import.hpp"
-#include "sluice/train/workload.hpp"
+#include "sluice/train/workload/workload.hpp"
 
 // On which machine, and what a step costs there.
 #include "sluice/experiment/machine_probe.hpp"
@@ -30,7 +30,7 @@
 #include "sluice/planners/registry/make_plan.hpp"
 #include "sluice/planners/schedule/everything_fast.hpp"
 #include "sluice/sim/simulator.hpp"
-#include "sluice/train/planning.hpp"
+#include "sluice/train/planning/planning.hpp"
 
 // Training.
 #include "sluice/train/session.hpp"

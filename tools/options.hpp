@@ -11,9 +11,9 @@
 #include "sluice/experiment/machine_probe.hpp"
 #include "sluice/measure/profiler.hpp"
 #include "sluice/memory/presets.hpp"
-#include "sluice/train/planning.hpp"
+#include "sluice/train/planning/planning.hpp"
 #include "sluice/train/session.hpp"
-#include "sluice/train/workload.hpp"
+#include "sluice/train/workload/workload.hpp"
 #include "tools/terminal/messages.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): its own name

@@ -17,8 +17,8 @@
 #include "sluice/profile/access_profile_file.hpp"
 #include "sluice/profile/network_times.hpp"
 #include "sluice/profile/profile_file.hpp"
-#include "sluice/train/estimated_profile.hpp"
-#include "sluice/train/processor_choices.hpp"
+#include "sluice/train/planning/estimated_profile.hpp"
+#include "sluice/train/workload/processor_choices.hpp"
 #include "tools/options.hpp"
 
 namespace sluice::cli {

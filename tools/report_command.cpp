@@ -15,7 +15,7 @@
 #include "sluice/report/page/equivalent_commands.hpp"
 #include "sluice/report/page/report_page.hpp"
 #include "sluice/train/interrupt.hpp"
-#include "sluice/train/policy_run.hpp"
+#include "sluice/train/planning/policy_run.hpp"
 #include "tools/budget_arguments.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"

@@ -17,7 +17,7 @@
 #include "sluice/report/text_table.hpp"
 #include "sluice/sim/locality.hpp"
 #include "sluice/sim/simulator.hpp"
-#include "sluice/train/planning_advice.hpp"
+#include "sluice/train/planning/planning_advice.hpp"
 #include "sluice/train/session.hpp"
 #include "tools/budget_arguments.hpp"
 #include "tools/commands.hpp"

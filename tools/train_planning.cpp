@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "sluice/experiment/first_figures.hpp"
-#include "sluice/train/planning_advice.hpp"
+#include "sluice/train/planning/planning_advice.hpp"
 #include "sluice/train/rank_agreement.hpp"
 #include "tools/rank_run.hpp"
 #include "tools/train_output.hpp"

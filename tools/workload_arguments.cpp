@@ -5,8 +5,8 @@
 #include <CLI/CLI.hpp>
 
 #include "sluice/graph/loss_scale.hpp"
-#include "sluice/train/onnx_workload.hpp"
-#include "sluice/train/precision.hpp"
+#include "sluice/train/workload/onnx_workload.hpp"
+#include "sluice/train/workload/precision.hpp"
 #include "tools/options.hpp"
 
 namespace sluice::cli {

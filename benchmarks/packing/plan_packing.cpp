@@ -23,7 +23,7 @@
 #include "sluice/plan/plan_graph.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/text_table.hpp"
-#include "sluice/train/workload.hpp"
+#include "sluice/train/workload/workload.hpp"
 
 namespace sluice::benchmarks {
 namespace {

@@ -22,7 +22,7 @@
 #include "sluice/report/describe_graph.hpp"
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/sweep/sweep_json.hpp"
-#include "sluice/train/workload.hpp"
+#include "sluice/train/workload/workload.hpp"
 
 namespace sluice::benchmarks::autotm {
 namespace {

@@ -10,7 +10,7 @@
 #include "sluice/base/threads/cpu_affinity.hpp"
 #include "sluice/memory/presets.hpp"
 #include "sluice/profile/profile_file.hpp"
-#include "sluice/train/workload.hpp"
+#include "sluice/train/workload/workload.hpp"
 
 namespace sluice::benchmarks {
 namespace {

@@ -11,8 +11,8 @@
 #include "sluice/plan/own_pages.hpp"
 #include "sluice/planners/schedule/everything_fast.hpp"
 #include "sluice/profile/access_profile_file.hpp"
-#include "sluice/train/estimated_profile.hpp"
-#include "sluice/train/planning_advice.hpp"
+#include "sluice/train/planning/estimated_profile.hpp"
+#include "sluice/train/planning/planning_advice.hpp"
 #include "sluice/train/session.hpp"
 
 namespace sluice::experiment {

@@ -9,8 +9,8 @@
 
 #include "sluice/profile/access_profile.hpp"
 #include "sluice/profile/profile_cache.hpp"
-#include "sluice/train/planning.hpp"
-#include "sluice/train/workload.hpp"
+#include "sluice/train/planning/planning.hpp"
+#include "sluice/train/workload/workload.hpp"
 
 namespace sluice::experiment {
 

@@ -14,7 +14,7 @@
 #include "sluice/profile/placement.hpp"
 #include "sluice/sim/policy_simulator.hpp"
 #include "sluice/train/plan_changes/start.hpp"
-#include "sluice/train/planning_advice.hpp"
+#include "sluice/train/planning/planning_advice.hpp"
 
 namespace sluice::experiment {
 namespace {

@@ -30,7 +30,7 @@
 #include "sluice/experiment/comparison_result.hpp"
 #include "sluice/profile/profile.hpp"
 #include "sluice/train/learning_rate.hpp"
-#include "sluice/train/planning.hpp"
+#include "sluice/train/planning/planning.hpp"
 #include "sluice/train/session.hpp"
 
 namespace sluice::experiment {

@@ -12,7 +12,7 @@
 #include "sluice/memory/presets.hpp"
 #include "sluice/planners/schedule/keep_what_fits.hpp"
 #include "sluice/testing/scripted_worker.hpp"
-#include "sluice/train/estimated_profile.hpp"
+#include "sluice/train/planning/estimated_profile.hpp"
 
 namespace sluice::experiment {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "sluice/profile/profile_cache.hpp"
-#include "sluice/train/planning.hpp"
+#include "sluice/train/planning/planning.hpp"
 #include "sluice/train/step_figures.hpp"
 
 namespace sluice::experiment {

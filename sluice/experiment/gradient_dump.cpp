@@ -17,7 +17,7 @@
 #include "sluice/memory/presets.hpp"
 #include "sluice/planners/planner.hpp"
 #include "sluice/planners/registry/make_plan.hpp"
-#include "sluice/train/workload_json.hpp"
+#include "sluice/train/workload/workload_json.hpp"
 
 namespace sluice::experiment {
 namespace {

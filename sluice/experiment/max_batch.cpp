@@ -6,7 +6,7 @@
 
 #include "sluice/planners/registry/make_plan.hpp"
 #include "sluice/planners/schedule/everything_fast.hpp"
-#include "sluice/train/planning.hpp"
+#include "sluice/train/planning/planning.hpp"
 
 namespace sluice::experiment {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "sluice/base/result.hpp"
 #include "sluice/experiment/batch_times.hpp"
-#include "sluice/train/workload.hpp"
+#include "sluice/train/workload/workload.hpp"
 
 namespace sluice::experiment {
 

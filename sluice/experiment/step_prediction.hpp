@@ -5,7 +5,7 @@
 #include "sluice/sim/dtr_simulator.hpp"
 #include "sluice/sim/planned_step.hpp"
 #include "sluice/sim/policy_simulator.hpp"
-#include "sluice/train/planning.hpp"
+#include "sluice/train/planning/planning.hpp"
 
 namespace sluice::experiment {
 

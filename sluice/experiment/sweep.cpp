@@ -11,7 +11,7 @@
 #include "sluice/planners/registry/make_plan.hpp"
 #include "sluice/planners/registry/smallest_budget.hpp"
 #include "sluice/planners/schedule/everything_fast.hpp"
-#include "sluice/train/policy_run.hpp"
+#include "sluice/train/planning/policy_run.hpp"
 
 namespace sluice::experiment {
 namespace {

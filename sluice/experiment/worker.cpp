@@ -13,7 +13,7 @@
 #include "sluice/memory/process_memory.hpp"
 #include "sluice/policies/run_file.hpp"
 #include "sluice/sim/locality.hpp"
-#include "sluice/train/workload_json.hpp"
+#include "sluice/train/workload/workload_json.hpp"
 
 namespace sluice::experiment {
 namespace {

@@ -19,7 +19,7 @@
 #include "sluice/base/progress/terminal.hpp"
 #include "sluice/experiment/worker.hpp"
 #include "sluice/memory/machine_json.hpp"
-#include "sluice/train/workload_json.hpp"
+#include "sluice/train/workload/workload_json.hpp"
 
 namespace sluice::experiment {
 namespace {

@@ -1,5 +1,5 @@
 // What a step runs under: a plan, a policy over pages, or dtr. Resolved once, where a name becomes a run
-// (train/policy_run.hpp) or a file is read (run_file.hpp), and matched where a step is executed, predicted and shown.
+// (train/planning/policy_run.hpp) or a file is read (run_file.hpp), and matched where a step is executed, predicted and shown.
 //
 // A policy decides during the step and has no plan. It comes with one all the same, fast-only's in the graph's own order:
 // the program of a policy over pages, and for dtr the names of ops. Its prediction is the policy's.

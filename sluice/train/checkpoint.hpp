@@ -22,9 +22,9 @@
 #include <string>
 #include <string_view>
 
-#include "sluice/train/parameters.hpp"
-#include "sluice/train/parked_tensors.hpp"
-#include "sluice/train/workload.hpp"
+#include "sluice/train/parameters/parameters.hpp"
+#include "sluice/train/parameters/parked_tensors.hpp"
+#include "sluice/train/workload/workload.hpp"
 
 namespace sluice::train {
 

@@ -9,7 +9,7 @@
 #include <numeric>
 
 #include "sluice/testing/stored_tensors.hpp"
-#include "sluice/train/parked_tensors.hpp"
+#include "sluice/train/parameters/parked_tensors.hpp"
 
 namespace sluice::train {
 namespace {

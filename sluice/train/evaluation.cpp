@@ -13,7 +13,7 @@
 #include "sluice/planners/registry/registry.hpp"
 #include "sluice/planners/schedule/everything_fast.hpp"
 #include "sluice/program/program.hpp"
-#include "sluice/train/estimated_profile.hpp"
+#include "sluice/train/planning/estimated_profile.hpp"
 
 namespace sluice::train {
 namespace {

@@ -16,7 +16,7 @@
 #include "sluice/exec/executor.hpp"
 #include "sluice/plan/plan.hpp"
 #include "sluice/train/run_state.hpp"
-#include "sluice/train/workload.hpp"
+#include "sluice/train/workload/workload.hpp"
 
 namespace sluice::train {
 

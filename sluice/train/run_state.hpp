@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "sluice/exec/run_memory.hpp"
-#include "sluice/train/parked_tensors.hpp"
+#include "sluice/train/parameters/parked_tensors.hpp"
 
 namespace sluice::train {
 

@@ -24,7 +24,7 @@
 #include "sluice/train/checkpoint.hpp"
 #include "sluice/train/evaluation.hpp"
 #include "sluice/train/training.hpp"
-#include "sluice/train/workload.hpp"
+#include "sluice/train/workload/workload.hpp"
 
 namespace sluice::train {
 

@@ -8,7 +8,7 @@
 #include "sluice/profile/profile_cache.hpp"
 #include "sluice/program/step_times.hpp"
 #include "sluice/sim/planned_step.hpp"
-#include "sluice/train/workload.hpp"
+#include "sluice/train/workload/workload.hpp"
 
 namespace sluice::train {
 

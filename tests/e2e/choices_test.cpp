@@ -11,7 +11,7 @@
 #include "sluice/plan/rooms.hpp"
 #include "sluice/program/program.hpp"
 #include "sluice/testing/float_bits.hpp"
-#include "sluice/train/estimated_profile.hpp"
+#include "sluice/train/planning/estimated_profile.hpp"
 #include "tests/e2e/trained_run.hpp"
 
 namespace sluice::tests {

@@ -2,7 +2,7 @@
 // the trained weights, and training goes on from them.
 #include <gtest/gtest.h>
 
-#include "sluice/train/onnx_workload.hpp"
+#include "sluice/train/workload/onnx_workload.hpp"
 #include "tests/cli/command_runner.hpp"
 #include "tests/e2e/tiny_onnx.hpp"
 #include "tests/e2e/trained_run.hpp"

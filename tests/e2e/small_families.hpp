@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sluice/train/workload.hpp"
+#include "sluice/train/workload/workload.hpp"
 
 namespace sluice::tests {
 

@@ -9,7 +9,7 @@
 
 #include "sluice/memory/presets.hpp"
 #include "sluice/testing/float_bits.hpp"
-#include "sluice/train/policy_run.hpp"
+#include "sluice/train/planning/policy_run.hpp"
 #include "sluice/train/session.hpp"
 
 namespace sluice::tests {

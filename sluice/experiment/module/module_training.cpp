@@ -11,8 +11,8 @@
 #include "sluice/measure/profiler.hpp"
 #include "sluice/memory/presets.hpp"
 #include "sluice/onnx/given_weights.hpp"
-#include "sluice/train/planning.hpp"
-#include "sluice/train/planning_advice.hpp"
+#include "sluice/train/planning/planning.hpp"
+#include "sluice/train/planning/planning_advice.hpp"
 
 namespace sluice::experiment {
 namespace {

@@ -19,8 +19,8 @@
 #include "sluice/report/run_record.hpp"
 #include "sluice/report/step/plan_summary.hpp"
 #include "sluice/report/sweep/sweep_json.hpp"
-#include "sluice/train/planning_advice.hpp"
-#include "sluice/train/policy_run.hpp"
+#include "sluice/train/planning/planning_advice.hpp"
+#include "sluice/train/planning/policy_run.hpp"
 
 namespace sluice::report {
 namespace {

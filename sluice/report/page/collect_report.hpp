@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "sluice/experiment/comparison.hpp"
-#include "sluice/train/planning.hpp"
+#include "sluice/train/planning/planning.hpp"
 
 namespace sluice::report {
 

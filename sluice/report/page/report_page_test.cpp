@@ -12,7 +12,7 @@
 #include "sluice/report/page/chart_page.hpp"
 #include "sluice/report/page/collect_report.hpp"
 #include "sluice/report/page/html.hpp"
-#include "sluice/train/workload.hpp"
+#include "sluice/train/workload/workload.hpp"
 
 namespace sluice::report {
 namespace {

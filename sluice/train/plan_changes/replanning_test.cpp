@@ -10,8 +10,8 @@
 #include "sluice/memory/presets.hpp"
 #include "sluice/profile/op_estimate.hpp"
 #include "sluice/testing/float_bits.hpp"
-#include "sluice/train/estimated_profile.hpp"
 #include "sluice/train/plan_changes/watched_training.hpp"
+#include "sluice/train/planning/estimated_profile.hpp"
 
 namespace sluice::train {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "sluice/memory/presets.hpp"
 #include "sluice/planners/registry/registry.hpp"
-#include "sluice/train/estimated_profile.hpp"
+#include "sluice/train/planning/estimated_profile.hpp"
 
 namespace sluice::train {
 namespace {

@@ -9,8 +9,8 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/memory/presets.hpp"
 #include "sluice/testing/float_bits.hpp"
-#include "sluice/train/estimated_profile.hpp"
 #include "sluice/train/plan_changes/start.hpp"
+#include "sluice/train/planning/estimated_profile.hpp"
 
 namespace sluice::train {
 namespace {

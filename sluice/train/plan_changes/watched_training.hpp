@@ -30,7 +30,7 @@
 #include <vector>
 
 #include "sluice/train/plan_changes/plan_record.hpp"
-#include "sluice/train/policy_run.hpp"
+#include "sluice/train/planning/policy_run.hpp"
 #include "sluice/train/session.hpp"
 #include "sluice/train/step_figures.hpp"
 

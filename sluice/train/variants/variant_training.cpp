@@ -6,8 +6,8 @@
 
 #include "sluice/planners/schedule/everything_fast.hpp"
 #include "sluice/profile/scale_profile.hpp"
-#include "sluice/train/planning_advice.hpp"
-#include "sluice/train/policy_run.hpp"
+#include "sluice/train/planning/planning_advice.hpp"
+#include "sluice/train/planning/policy_run.hpp"
 
 namespace sluice::train {
 namespace {

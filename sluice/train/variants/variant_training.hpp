@@ -25,7 +25,7 @@
 #include <utility>
 
 #include "sluice/policies/run.hpp"
-#include "sluice/train/planning.hpp"
+#include "sluice/train/planning/planning.hpp"
 #include "sluice/train/session.hpp"
 #include "sluice/train/variants/variants.hpp"
 

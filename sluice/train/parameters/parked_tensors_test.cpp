@@ -1,4 +1,4 @@
-#include "sluice/train/parked_tensors.hpp"
+#include "sluice/train/parameters/parked_tensors.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,9 +1,9 @@
-#include "sluice/train/workload_json.hpp"
+#include "sluice/train/workload/workload_json.hpp"
 
 #include <fmt/format.h>
 
-#include "sluice/train/onnx_workload.hpp"
-#include "sluice/train/precision.hpp"
+#include "sluice/train/workload/onnx_workload.hpp"
+#include "sluice/train/workload/precision.hpp"
 
 namespace sluice::train {
 namespace {

@@ -15,7 +15,7 @@
 
 #include "sluice/memory/files/spill_file.hpp"
 #include "sluice/memory/machine.hpp"
-#include "sluice/train/parameters.hpp"
+#include "sluice/train/parameters/parameters.hpp"
 
 namespace sluice::train {
 

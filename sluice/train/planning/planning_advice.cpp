@@ -1,4 +1,4 @@
-#include "sluice/train/planning_advice.hpp"
+#include "sluice/train/planning/planning_advice.hpp"
 
 #include <fmt/format.h>
 

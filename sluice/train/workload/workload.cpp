@@ -1,12 +1,12 @@
-#include "sluice/train/workload.hpp"
+#include "sluice/train/workload/workload.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "sluice/graph/ops/op_traits.hpp"
-#include "sluice/train/onnx_workload.hpp"
-#include "sluice/train/precision.hpp"
+#include "sluice/train/workload/onnx_workload.hpp"
+#include "sluice/train/workload/precision.hpp"
 
 namespace sluice::train {
 namespace {

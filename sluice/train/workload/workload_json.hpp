@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sluice/base/json_reader.hpp"
-#include "sluice/train/workload.hpp"
+#include "sluice/train/workload/workload.hpp"
 
 namespace sluice::train {
 

@@ -1,5 +1,5 @@
 // Policies named where planners are: the plan that carries one, and a session that runs under it.
-#include "sluice/train/policy_run.hpp"
+#include "sluice/train/planning/policy_run.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sluice/planners/planner.hpp"
-#include "sluice/train/workload.hpp"
+#include "sluice/train/workload/workload.hpp"
 
 namespace sluice::train {
 

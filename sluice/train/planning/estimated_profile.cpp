@@ -1,4 +1,4 @@
-#include "sluice/train/estimated_profile.hpp"
+#include "sluice/train/planning/estimated_profile.hpp"
 
 #include "sluice/base/as_index.hpp"
 

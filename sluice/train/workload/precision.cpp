@@ -1,4 +1,4 @@
-#include "sluice/train/precision.hpp"
+#include "sluice/train/workload/precision.hpp"
 
 #include <cpuid.h>
 #include <fmt/format.h>

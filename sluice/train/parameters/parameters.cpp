@@ -1,4 +1,4 @@
-#include "sluice/train/parameters.hpp"
+#include "sluice/train/parameters/parameters.hpp"
 
 #include <fmt/format.h>
 

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "sluice/policies/run.hpp"
-#include "sluice/train/planning.hpp"
+#include "sluice/train/planning/planning.hpp"
 
 namespace sluice::train {
 

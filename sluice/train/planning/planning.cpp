@@ -1,4 +1,4 @@
-#include "sluice/train/planning.hpp"
+#include "sluice/train/planning/planning.hpp"
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -15,8 +15,8 @@
 #include "sluice/planners/schedule/keep_what_fits.hpp"
 #include "sluice/profile/cost_model.hpp"
 #include "sluice/profile/rescheduled_times.hpp"
-#include "sluice/train/estimated_profile.hpp"
-#include "sluice/train/policy_run.hpp"
+#include "sluice/train/planning/estimated_profile.hpp"
+#include "sluice/train/planning/policy_run.hpp"
 
 namespace sluice::train {
 namespace {

@@ -1,4 +1,4 @@
-#include "sluice/train/onnx_workload.hpp"
+#include "sluice/train/workload/onnx_workload.hpp"
 
 #include <fmt/format.h>
 

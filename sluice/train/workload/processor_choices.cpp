@@ -1,4 +1,4 @@
-#include "sluice/train/processor_choices.hpp"
+#include "sluice/train/workload/processor_choices.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,9 +1,9 @@
-#include "sluice/train/workload_json.hpp"
+#include "sluice/train/workload/workload_json.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sluice/train/precision.hpp"
+#include "sluice/train/workload/precision.hpp"
 
 namespace sluice::train {
 namespace {

@@ -1,7 +1,7 @@
 // What would help where a workload has no plan, for whoever prints the error.
 #pragma once
 
-#include "sluice/train/planning.hpp"
+#include "sluice/train/planning/planning.hpp"
 
 namespace sluice::train {
 

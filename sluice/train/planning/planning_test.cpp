@@ -1,5 +1,5 @@
 // What is made again, and what is kept, by the memory that a plan may use.
-#include "sluice/train/planning.hpp"
+#include "sluice/train/planning/planning.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 #include "sluice/plan/verify/verifier.hpp"
 #include "sluice/planners/registry/registry.hpp"
 #include "sluice/planners/schedule/everything_fast.hpp"
-#include "sluice/train/estimated_profile.hpp"
-#include "sluice/train/planning_advice.hpp"
+#include "sluice/train/planning/estimated_profile.hpp"
+#include "sluice/train/planning/planning_advice.hpp"
 
 namespace sluice::train {
 namespace {

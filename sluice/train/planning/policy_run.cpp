@@ -1,4 +1,4 @@
-#include "sluice/train/policy_run.hpp"
+#include "sluice/train/planning/policy_run.hpp"
 
 #include <fmt/format.h>
 

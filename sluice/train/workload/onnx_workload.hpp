@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <string_view>
 
-#include "sluice/train/parameters.hpp"
-#include "sluice/train/workload.hpp"
+#include "sluice/train/parameters/parameters.hpp"
+#include "sluice/train/workload/workload.hpp"
 
 namespace sluice::train {
 
