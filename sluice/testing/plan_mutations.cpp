@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "sluice/base/as_index.hpp"
+#include "sluice/plan/own_encoding.hpp"
 #include "sluice/plan/rooms.hpp"
 
 namespace sluice::testing {
@@ -358,7 +359,7 @@ std::vector<plan::ResidencyIndex> slow_residencies(const PlanCase& c, bool encod
 
 void encode(PlanCase& c, plan::ResidencyIndex residency) {
   plan::Residency& chosen = c.plan.residencies[as_index(residency)];
-  chosen.encoding = graph::own_encoding(c.graph.tensor(chosen.tensor));
+  chosen.encoding = plan::own_encoding(c.graph.tensor(chosen.tensor));
 }
 
 bool encode_as_another_kind(PlanCase& c) {

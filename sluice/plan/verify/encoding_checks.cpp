@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sluice/base/as_index.hpp"
+#include "sluice/plan/own_encoding.hpp"
 #include "sluice/plan/verify/verifier_checks.hpp"
 
 namespace sluice::plan {
@@ -41,10 +42,10 @@ class EncodingCheck {
   void check_residency(ResidencyIndex i) {
     const Residency& r = residency(i);
     const graph::Tensor& tensor = graph_.tensor(r.tensor);
-    if (!graph::allows(tensor, r.encoding)) {
+    if (r.encoding != own_encoding(tensor)) {
       fail(r.ops.begin, i,
            fmt::format("and its elements are {}: the encoding is for {}", to_string(tensor.dtype),
-                       graph::elements_allowed(r.encoding)));
+                       elements_allowed(r.encoding)));
     }
     if (r.tier == memory::kFastTier) fail(r.ops.begin, i, "and in the fastest tier nothing is encoded");
     if (in_block_[as_index(i)]) fail(r.ops.begin, i, "and is a member of a block, which moves as it is");
