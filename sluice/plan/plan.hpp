@@ -49,6 +49,7 @@ struct Residency {
   Bytes offset = 0;  // among the addresses of the tier's arena, multiple of its room's alignment (rooms.hpp)
   Interval<graph::OpIndex> ops;
   memory::Encoding encoding = memory::Encoding::kNone;  // of what lies there; the room is that of the tensor as it is
+  bool encoded() const { return encoding != memory::Encoding::kNone; }
   bool operator==(const Residency&) const = default;
 };
 

@@ -125,7 +125,7 @@ class Lowering {
 
   plan::ResidencyIndex encoded_side(const plan::Migration& migration) const {
     for (const plan::ResidencyIndex side : {migration.from, migration.to}) {
-      if (plan_.residencies[side].encoding != memory::Encoding::kNone) return side;
+      if (plan_.residencies[side].encoded()) return side;
     }
     return -1;
   }

@@ -350,7 +350,7 @@ std::vector<plan::ResidencyIndex> slow_residencies(const PlanCase& c, bool encod
   std::vector<plan::ResidencyIndex> found;
   for (std::size_t i = 0; i < c.plan.residencies.size(); ++i) {
     const plan::Residency& r = c.plan.residencies[i];
-    if (r.tier != memory::kFastTier && (r.encoding != memory::Encoding::kNone) == encoded) {
+    if (r.tier != memory::kFastTier && r.encoded() == encoded) {
       found.push_back(as_id<plan::ResidencyIndex>(i));
     }
   }

@@ -25,7 +25,7 @@ class EncodingCheck {
 
   void run() {
     for (std::size_t i = 0; i < plan_.residencies.size(); ++i) {
-      if (plan_.residencies[i].encoding != memory::Encoding::kNone) check_residency(as_id<ResidencyIndex>(i));
+      if (plan_.residencies[i].encoded()) check_residency(as_id<ResidencyIndex>(i));
     }
     for (std::size_t i = 0; i < plan_.migrations.size(); ++i) check_migration(static_cast<MigrationIndex>(i));
   }
@@ -58,8 +58,7 @@ class EncodingCheck {
   void check_migration(MigrationIndex index) {
     const Migration& m = plan_.migrations[as_index(index)];
     for (const auto& [encoded, other] : {std::pair(m.from, m.to), std::pair(m.to, m.from)}) {
-      if (residency(encoded).encoding == memory::Encoding::kNone || residency(other).tier == memory::kFastTier)
-        continue;
+      if (!residency(encoded).encoded() || residency(other).tier == memory::kFastTier) continue;
       fail(m.issue_after, encoded,
            fmt::format("and {} joins it with {}: only tier 0 does", names_.migration(index), names_.residency(other)));
     }
