@@ -9,6 +9,7 @@
 #include "sluice/base/progress/progress.hpp"
 #include "sluice/experiment/sweep.hpp"
 #include "sluice/planners/planner.hpp"
+#include "sluice/planners/registry/registry.hpp"
 #include "sluice/planners/schedule/everything_fast.hpp"
 
 namespace sluice::cli {
@@ -99,7 +100,9 @@ Result<train::FastBudget> budget_for(Prepared& prepared, const BudgetArguments& 
   if (!arguments.is_auto()) {
     SLUICE_ASSIGN(fast, arguments.fixed());
   }
-  SLUICE_RETURN_IF_ERROR(add_encodings(prepared, machine, planners, fast, session));
+  if (prepared.machine.tiers.size() > 1 && std::ranges::any_of(planners, planners::wants_encodings)) {
+    SLUICE_RETURN_IF_ERROR(measure_encodings(prepared, machine, fast, session));
+  }
   SLUICE_RETURN_IF_ERROR(add_implementations(prepared, machine, planners));
   if (!arguments.is_auto()) return fast;
   SLUICE_ASSIGN(const double allowed, arguments.allowed_loss());

@@ -114,10 +114,10 @@ struct PlannedModel : ModelOnMachine {
 Result<PlannedModel> read_planned_model(const std::string& plan, const WorkloadArguments& workload,
                                         const MachineArguments& machine);
 
-// What tensors would take encoded, where one of the planners wants to know: measured in steps of the session's data
-// inside the budget, or from the cache or the profile's file.
-Status add_encodings(Prepared& prepared, const MachineArguments& machine, const std::vector<std::string>& planners,
-                     const train::FastBudget& fast, const train::SessionOptions& session = {});
+// What tensors would take encoded: measured in steps of the session's data inside the budget, or from the cache or the
+// profile's file.
+Status measure_encodings(Prepared& prepared, const MachineArguments& machine, const train::FastBudget& fast = {},
+                         const train::SessionOptions& session = {});
 
 // How long ops take by other implementations than the first, where one of the planners chooses between them, or all
 // plans are to have others: measured, or from the cache or the profile's file.

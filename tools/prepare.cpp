@@ -181,10 +181,8 @@ Result<PlannedModel> read_planned_model(const std::string& plan, const WorkloadA
   return PlannedModel{std::move(model), std::move(read)};
 }
 
-Status add_encodings(Prepared& prepared, const MachineArguments& machine, const std::vector<std::string>& planners,
-                     const train::FastBudget& fast, const train::SessionOptions& session) {
-  const bool wanted = prepared.machine.tiers.size() > 1 && std::ranges::any_of(planners, planners::wants_encodings);
-  if (!wanted) return {};
+Status measure_encodings(Prepared& prepared, const MachineArguments& machine, const train::FastBudget& fast,
+                         const train::SessionOptions& session) {
   profile::ProfileCache cache = machine.open_cache(prepared.machine);
   const WaitingLine waiting("measuring what encoding tensors saves");
   return experiment::add_encodings(prepared.workload, prepared.machine, fast, session, cache, prepared.profile);

@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "sluice/base/progress/progress.hpp"
-#include "sluice/experiment/encoding_profiling.hpp"
 #include "sluice/profile/access_profile_file.hpp"
 #include "sluice/profile/profile_file.hpp"
 #include "sluice/report/json_document.hpp"
@@ -50,12 +49,6 @@ Result<measure::PlacementEffort> add_placements(const ProfileCommandArguments& a
                                      [&](int measured, int total) { progress.update(measured, total); });
 }
 
-Status count_zeros(const ProfileCommandArguments& arguments, Prepared& prepared) {
-  profile::ProfileCache cache = arguments.machine.open_cache(prepared.machine);
-  const WaitingLine waiting("measuring what encoding tensors saves");
-  return experiment::add_encodings(prepared.workload, prepared.machine, {}, {}, cache, prepared.profile);
-}
-
 Result<profile::AccessProfile> count_accesses(const ProfileCommandArguments& arguments, Prepared& prepared) {
   SLUICE_ASSIGN(const experiment::AccessOptions options, arguments.accesses.options());
   profile::ProfileCache cache = arguments.machine.open_cache(prepared.machine);
@@ -82,7 +75,7 @@ Result<int> run_profile(const ProfileCommandArguments& arguments) {
     fmt::print("{}", describe_placements(graph, machine, prepared.profile, effort, arguments.top));
   }
   if (arguments.encodings) {
-    SLUICE_RETURN_IF_ERROR(count_zeros(arguments, prepared));
+    SLUICE_RETURN_IF_ERROR(measure_encodings(prepared, arguments.machine));
     fmt::print("{}", describe_encodings(graph, prepared.profile, arguments.top));
   }
   if (arguments.implementations) {

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <set>
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/graph/liveness.hpp"
+#include "sluice/plan/own_encoding.hpp"
 #include "sluice/profile/cost_model.hpp"
 #include "sluice/report/text_table.hpp"
 
@@ -111,6 +113,10 @@ std::vector<graph::OpIndex> ops_with_implementations(const graph::Graph& graph, 
   return found;
 }
 
+std::array<std::pair<memory::Encoding, profile::CoderSpeed>, 2> coders_of(const profile::EncodingFigures& figures) {
+  return {{{memory::Encoding::kZeroValue, figures.zero_value}, {memory::Encoding::kNarrow, figures.narrow}}};
+}
+
 // Those of which encoding saves anything, the largest saving first.
 std::vector<TensorSaving> encoding_savings(const graph::Graph& graph, const profile::EncodingFigures& figures) {
   std::vector<TensorSaving> savings;
@@ -208,16 +214,15 @@ std::string describe_encodings(const graph::Graph& graph, const profile::Profile
                            {"ratio", report::Align::kRight}});
   for (std::size_t i = 0; i < std::min(count, savings.size()); ++i) {
     const auto& [tensor, bytes, encoded] = savings[i];
-    table.add_row({graph.tensor(tensor).name, std::string(to_string(graph::own_encoding(graph.tensor(tensor)))),
+    table.add_row({graph.tensor(tensor).name, std::string(to_string(plan::own_encoding(graph.tensor(tensor)))),
                    fmt::format("{:.2f}", in_mebibytes(bytes)), fmt::format("{:.2f}", in_mebibytes(encoded)),
                    fmt::format("{:.2f}", static_cast<double>(bytes) / static_cast<double>(encoded))});
   }
   std::string text = "\n";
-  for (const memory::Encoding encoding : {memory::Encoding::kZeroValue, memory::Encoding::kNarrow}) {
-    const profile::CoderSpeed& speed = profile.encodings->speed(encoding);
+  for (const auto& [encoding, speed] : coders_of(*profile.encodings)) {
     text +=
         fmt::format("{} ({}): one thread encodes {} and decodes {}\n", to_string(encoding),
-                    graph::elements_allowed(encoding), format_bandwidth(speed.encode), format_bandwidth(speed.decode));
+                    plan::elements_allowed(encoding), format_bandwidth(speed.encode), format_bandwidth(speed.decode));
   }
   return text + fmt::format("encoding saves bytes of {} tensors\n\n{}", savings.size(), table.text());
 }
@@ -226,13 +231,12 @@ nlohmann::json encodings_json(const graph::Graph& graph, const profile::Encoding
   nlohmann::json tensors = nlohmann::json::array();
   for (const auto& [tensor, bytes, encoded] : encoding_savings(graph, figures)) {
     tensors.push_back({{"tensor", graph.tensor(tensor).name},
-                       {"encoding", to_string(graph::own_encoding(graph.tensor(tensor)))},
+                       {"encoding", to_string(plan::own_encoding(graph.tensor(tensor)))},
                        {"bytes", bytes},
                        {"encoded_bytes", encoded}});
   }
   nlohmann::json coders;
-  for (const memory::Encoding encoding : {memory::Encoding::kZeroValue, memory::Encoding::kNarrow}) {
-    const profile::CoderSpeed& speed = figures.speed(encoding);
+  for (const auto& [encoding, speed] : coders_of(figures)) {
     coders[std::string(to_string(encoding))] = {{"encode_bytes_per_second", speed.encode},
                                                 {"decode_bytes_per_second", speed.decode}};
   }

@@ -18,10 +18,7 @@ class EncodedTransfersTest : public ::testing::Test {
     graph_.add_tensor(tensor);
     program_.transfers.resize(3);
     for (const program::TransferIndex i : {kOut, kIn, kRawOut}) program_.transfers[as_index(i)].bytes = kTensorBytes;
-    for (const program::TransferIndex i : {kOut, kIn}) {
-      program_.transfers[as_index(i)].encoding = memory::Encoding::kZeroValue;
-      program_.transfers[as_index(i)].encoded = 4;
-    }
+    for (const program::TransferIndex i : {kOut, kIn}) program_.transfers[as_index(i)].encoded = 4;
     program_.lanes = {{kOut, kRawOut}, {kIn}};
   }
 

@@ -13,8 +13,6 @@
 namespace sluice::exec {
 namespace {
 
-constexpr Bytes kMostStagingBytes = 8 * kMiB;  // of one link
-
 class ProgramExecutor : public Executor {
  public:
   ProgramExecutor(std::shared_ptr<RunMemory> memory, program::Program program)
@@ -41,7 +39,7 @@ class ProgramExecutor : public Executor {
       if (program_.lanes[link].empty()) continue;
       const auto id = as_id<memory::LinkId>(link);
       SLUICE_ASSIGN(auto engine, engine_factory(machine_, id, storages_));
-      if (carries_encoded(program_, id)) engine = encoding_engine(std::move(engine), id);
+      engine = encoded_.around(std::move(engine), id, machine_, storages_);
       lanes_.push_back(std::make_unique<Lane>(lanes_.size(), id, std::move(engine), context));
     }
     const ComputeContext computing{compiled_, machine_, program_, resolved_, ops_of_,
@@ -100,31 +98,6 @@ class ProgramExecutor : public Executor {
   static std::size_t lane_count(const program::Program& program) {
     return as_index(
         std::count_if(program.lanes.begin(), program.lanes.end(), [](const auto& lane) { return !lane.empty(); }));
-  }
-
-  // Links that encode share what the plan leaves of the fast arena.
-  std::unique_ptr<memory::TransferEngine> encoding_engine(std::unique_ptr<memory::TransferEngine> inner,
-                                                          memory::LinkId id) {
-    memory::EncodingEngine::Config config{
-        .encodes = machine_.link(id).from == memory::kFastTier,
-        .arena = storages_.base(memory::kFastTier),
-        .staging = {},
-        .find = [this](memory::TransferId transfer) { return encoded_.find(transfer); }};
-    if (config.encodes) config.staging = staging_of(id);
-    return std::make_unique<memory::EncodingEngine>(std::move(inner), std::move(config));
-  }
-
-  Interval<Bytes> staging_of(memory::LinkId id) const {
-    std::vector<memory::LinkId> sharing;
-    for (memory::LinkId link = 0; link < as_id<memory::LinkId>(program_.lanes.size()); ++link) {
-      if (machine_.link(link).from == memory::kFastTier && carries_encoded(program_, link)) sharing.push_back(link);
-    }
-    const Bytes memory =
-        program_.stitches.empty() ? storages_.bytes(memory::kFastTier) : program_.arena_bytes[memory::kFastTier];
-    const Bytes room = memory - program_.staging_begin;
-    const Bytes share = std::min(kMostStagingBytes, align_down(room / std::ssize(sharing), memory::kBlockAlignment));
-    const Bytes begin = program_.staging_begin + share * (std::ranges::find(sharing, id) - sharing.begin());
-    return {begin, begin + share};
   }
 
   void count_moved_bytes() {

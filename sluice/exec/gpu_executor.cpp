@@ -174,9 +174,7 @@ Error unsupported(const std::string& what) {
 }
 
 Status check_supported(const memory::Machine& machine, const program::Program& program) {
-  const auto encoded = [](const program::TransferInstruction& each) {
-    return each.encoding != memory::Encoding::kNone;
-  };
+  const auto encoded = [](const program::TransferInstruction& each) { return each.encoded >= 0; };
   if (std::ranges::any_of(program.transfers, encoded)) return unsupported("encoded transfers");
   if (!program.stitches.empty()) return unsupported("stitches");
   for (const memory::Tier& tier : machine.tiers) {

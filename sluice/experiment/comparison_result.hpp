@@ -56,7 +56,7 @@ struct ComparisonRow {
   Seconds stall_seconds = 0;               // median
   Bytes bytes_in = 0;                      // average of the timed steps, towards the fast tier
   Bytes bytes_out = 0;
-  Bytes raw_bytes_in = 0;  // the same if nothing were encoded
+  Bytes raw_bytes_in = 0;  // the same if all moved as it is
   Bytes raw_bytes_out = 0;
   Bytes peak_rss_bytes = 0;                           // most of all starts
   std::optional<sim::TimeBreakdown> predicted_parts;  // of the step's time; nothing under a policy

@@ -2,8 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
-#include "sluice/measure/coder_probe.hpp"
-#include "sluice/measure/encoding_recorder.hpp"
+#include "sluice/measure/encoding_probe.hpp"
 #include "sluice/memory/on_host.hpp"
 
 namespace sluice::experiment {

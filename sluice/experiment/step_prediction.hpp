@@ -13,7 +13,7 @@ namespace sluice::experiment {
 struct MovedBytes {
   Bytes in = 0;
   Bytes out = 0;
-  Bytes raw_in = 0;  // if nothing were encoded
+  Bytes raw_in = 0;  // if all moved as it is
   Bytes raw_out = 0;
 };
 // Of bytes by LinkId; between slow tiers is neither.

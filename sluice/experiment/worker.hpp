@@ -61,7 +61,7 @@ struct WorkerStep {
   Seconds step_seconds = 0;
   Seconds stall_seconds = 0;
   std::vector<Bytes> link_bytes;      // by LinkId
-  std::vector<Bytes> raw_link_bytes;  // the same if nothing were encoded
+  std::vector<Bytes> raw_link_bytes;  // the same if all moved as it is
 };
 
 struct WorkerSummary {

@@ -16,7 +16,7 @@
 // A copy left behind in the source after the migration stays valid until the tensor is written. A migration with
 // needed_by == issue_after + 1 has no op to hide under: op needed_by waits for it.
 //
-// What lies in a residency may be encoded (graph/encoding.hpp): a migration into it encodes, one out of it decodes. No
+// What lies in a residency may be encoded (own_encoding.hpp): a migration into it encodes, one out of it decodes. No
 // op uses it there, no tensor begins the step so, and its migrations come from and go to tier 0.
 //
 // When the step starts, a persistent tensor is in the one residency that contains op 0 and that no migration fills
@@ -29,8 +29,8 @@
 
 #include "sluice/base/id_vector.hpp"
 #include "sluice/base/interval.hpp"
-#include "sluice/graph/encoding.hpp"
 #include "sluice/graph/graph.hpp"
+#include "sluice/memory/encoding/encoding.hpp"
 #include "sluice/memory/machine.hpp"
 #include "sluice/memory/stitch.hpp"
 #include "sluice/plan/cause.hpp"
@@ -49,6 +49,7 @@ struct Residency {
   Bytes offset = 0;  // among the addresses of the tier's arena, multiple of its room's alignment (rooms.hpp)
   Interval<graph::OpIndex> ops;
   memory::Encoding encoding = memory::Encoding::kNone;  // of what lies there; the room is that of the tensor as it is
+  bool encoded() const { return encoding != memory::Encoding::kNone; }
   bool operator==(const Residency&) const = default;
 };
 

@@ -9,6 +9,7 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/memory/offsets/offset_packer.hpp"
 #include "sluice/memory/offsets/stitched_packing.hpp"
+#include "sluice/plan/own_encoding.hpp"
 #include "sluice/plan/rooms.hpp"
 
 namespace sluice::plan {
@@ -152,17 +153,19 @@ PlanBuilder::PlanBuilder(const graph::Graph& graph, const memory::Machine& machi
 
 PlanBuilder::PlanBuilder(const graph::Graph& graph, const memory::Machine& machine, const Plan& plan)
     : PlanBuilder(graph, machine) {
-  for (const Residency& each : plan.residencies) add_residency(each.tensor, each.tier, each.ops, each.encoding);
+  for (const Residency& each : plan.residencies) {
+    add_residency(each.tensor, each.tier, each.ops);
+    plan_.residencies.back().encoding = each.encoding;
+  }
   for (const Migration& m : plan.migrations) {
     add_migration(m.tensor, m.from, m.to, m.issue_after, m.needed_by, m.cause);
   }
 }
 
-ResidencyIndex PlanBuilder::add_residency(graph::TensorId tensor, memory::TierId tier, Interval<graph::OpIndex> ops,
-                                          memory::Encoding encoding) {
+ResidencyIndex PlanBuilder::add_residency(graph::TensorId tensor, memory::TierId tier, Interval<graph::OpIndex> ops) {
   SLUICE_CHECK(tensor >= 0 && tensor < graph_.tensor_count(), fmt::format("no tensor {}", tensor));
   SLUICE_CHECK(tier >= 0 && as_index(tier) < machine_.tiers.size(), fmt::format("no tier {}", tier));
-  plan_.residencies.push_back({tensor, tier, 0, ops, encoding});
+  plan_.residencies.push_back({tensor, tier, 0, ops});
   return as_id<ResidencyIndex>(plan_.residencies.size()) - 1;
 }
 
@@ -174,6 +177,11 @@ MigrationIndex PlanBuilder::add_migration(graph::TensorId tensor, ResidencyIndex
   }
   plan_.migrations.push_back({tensor, from, to, issue_after, needed_by, cause});
   return as_id<MigrationIndex>(plan_.migrations.size()) - 1;
+}
+
+void PlanBuilder::encode(ResidencyIndex residency) {
+  Residency& chosen = plan_.residencies.at(residency);
+  chosen.encoding = own_encoding(graph_.tensor(chosen.tensor));
 }
 
 void PlanBuilder::add_block(std::vector<ResidencyIndex> members) {

@@ -47,10 +47,12 @@ class PlanBuilder {
   // With the residencies and migrations of a plan, to lay them out anew; its blocks are taken apart.
   PlanBuilder(const graph::Graph& graph, const memory::Machine& machine, const Plan& plan);
 
-  ResidencyIndex add_residency(graph::TensorId tensor, memory::TierId tier, Interval<graph::OpIndex> ops,
-                               memory::Encoding encoding = memory::Encoding::kNone);
+  ResidencyIndex add_residency(graph::TensorId tensor, memory::TierId tier, Interval<graph::OpIndex> ops);
   MigrationIndex add_migration(graph::TensorId tensor, ResidencyIndex from, ResidencyIndex to,
                                graph::OpIndex issue_after, graph::OpIndex needed_by, Cause cause = Cause::kUnsaid);
+
+  // The tensor is to lie there in fewer bytes: in the encoding for its kind of elements.
+  void encode(ResidencyIndex residency);
 
   // Packs the residencies as a block, in this order: see Block. Their migrations must be added one after the other, in
   // the same order.

@@ -61,7 +61,7 @@ json residencies_to_json(const graph::Graph& graph, const Plan& plan) {
                     {"tier", r.tier},
                     {"offset", r.offset},
                     {"ops", {r.ops.begin, r.ops.end}}});
-    if (r.encoding != memory::Encoding::kNone) list.back()["encoding"] = to_string(r.encoding);
+    if (r.encoded()) list.back()["encoding"] = to_string(r.encoding);
   }
   return list;
 }
@@ -180,9 +180,7 @@ Status read_schedule(const json& document, const JsonReader& reader, int version
 
 // Readers before version 5 know no encodings and would take encoded bytes for the tensor's.
 Status check_no_early_encoding(const JsonReader& document, int version, const Plan& plan) {
-  const bool encoded = std::ranges::any_of(
-      plan.residencies, [](const Residency& residency) { return residency.encoding != memory::Encoding::kNone; });
-  if (version >= 5 || !encoded) return {};
+  if (version >= 5 || std::ranges::none_of(plan.residencies, &Residency::encoded)) return {};
   return document.error("residencies", fmt::format("version {} has no encodings: plan again", version));
 }
 

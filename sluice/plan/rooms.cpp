@@ -10,7 +10,7 @@ namespace sluice::plan {
 Bytes staging_bytes(const Plan& plan) {
   std::set<memory::TierId> tiers;
   for (const Residency& residency : plan.residencies) {
-    if (residency.encoding != memory::Encoding::kNone) tiers.insert(residency.tier);
+    if (residency.encoded()) tiers.insert(residency.tier);
   }
   return kLeastStagingBytes * std::ssize(tiers);
 }

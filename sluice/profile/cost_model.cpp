@@ -111,14 +111,14 @@ Seconds CostModel::transfer_seconds(memory::LinkId link, Bytes bytes) const {
 }
 
 Bytes CostModel::moved_bytes(const Load& load) const {
-  if (load.encoding == memory::Encoding::kNone || encodings_ == nullptr) return load.bytes;
+  if (!load.encoded || encodings_ == nullptr) return load.bytes;
   const Bytes encoded = encodings_->encoded_bytes.at(as_index(load.tensor));
   return encoded > 0 ? std::min(encoded, load.bytes) : load.bytes;
 }
 
 Seconds CostModel::coding_seconds(memory::LinkId link, const Load& load) const {
-  if (load.encoding == memory::Encoding::kNone || encodings_ == nullptr) return 0;
-  const CoderSpeed& coder = encodings_->speed(load.encoding);
+  if (!load.encoded || encodings_ == nullptr) return 0;
+  const CoderSpeed& coder = encodings_->speed(graph_.tensor(load.tensor));
   const BytesPerSecond speed = machine_.link(link).from == memory::kFastTier ? coder.encode : coder.decode;
   return static_cast<Seconds>(load.bytes) * seconds_per_byte(speed);
 }
@@ -140,13 +140,13 @@ double CostModel::interference(memory::LinkId link, const Load& load) const {
   return (interference(link) * transfer_seconds(link, moved) + more) / transfer_seconds(link, load);
 }
 
-bool CostModel::worth_encoding(memory::LinkId outward, memory::LinkId inward, const Load& load) const {
+bool CostModel::worth_encoding(memory::LinkId outward, memory::LinkId inward, graph::TensorId tensor,
+                               Bytes bytes) const {
   if (encodings_ == nullptr) return false;
-  const CoderSpeed& coder = encodings_->speed(load.encoding);
+  const CoderSpeed& coder = encodings_->speed(graph_.tensor(tensor));
   if (coder.encode <= 0 || coder.decode <= 0) return false;
-  const Load as_it_is{load.tensor, load.bytes, memory::Encoding::kNone};
   return std::ranges::all_of(std::array{outward, inward}, [&](memory::LinkId link) {
-    return transfer_seconds(link, load) < transfer_seconds(link, as_it_is);
+    return transfer_seconds(link, {tensor, bytes, true}) < transfer_seconds(link, bytes);
   });
 }
 

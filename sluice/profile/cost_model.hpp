@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "sluice/base/as_index.hpp"
-#include "sluice/graph/encoding.hpp"
 #include "sluice/profile/cache_model.hpp"
 #include "sluice/profile/memory_time.hpp"
 #include "sluice/profile/profile.hpp"
@@ -34,8 +33,8 @@ MemorySeconds emulated_seconds(const graph::Graph& graph, const memory::Machine&
 // What a transfer carries.
 struct Load {
   graph::TensorId tensor = 0;
-  Bytes bytes = 0;  // as they are
-  memory::Encoding encoding = memory::Encoding::kNone;
+  Bytes bytes = 0;       // as they are
+  bool encoded = false;  // at the link's slow end: fewer bytes move, and the lane's thread packs or unpacks them
 };
 
 class CostModel {
@@ -62,8 +61,8 @@ class CostModel {
 
   Seconds transfer_seconds(memory::LinkId link, Bytes bytes) const;  // while the link has its device to itself
 
-  // The same of a tensor that lies encoded at the link's slow end. The lane's thread packs or unpacks while other
-  // chunks are under way; what it takes is added in full, because it takes it from the compute threads.
+  // What packing or unpacking takes is added in full: chunks are under way meanwhile, but it is taken from the compute
+  // threads.
   Seconds transfer_seconds(memory::LinkId link, const Load& load) const;
 
   // What the link really moves of it. As it is where the profile does not know better.
@@ -71,7 +70,7 @@ class CostModel {
 
   // Whether encoding the tensor on its way there and back saves more time of the links than it takes of the processor.
   // Never where the profile has no figures, nor on a link that is faster than the encoder.
-  bool worth_encoding(memory::LinkId outward, memory::LinkId inward, const Load& load) const;
+  bool worth_encoding(memory::LinkId outward, memory::LinkId inward, graph::TensorId tensor, Bytes bytes) const;
 
   // The link back, if the two slow each other down while both are busy (Link::shared_bandwidth), and the share of its
   // own speed at which `link` then goes: above 0, at most 1.

@@ -109,7 +109,7 @@ class EncodedTransfers : public CostModelTest {
     profile_.encodings =
         std::make_shared<EncodingFigures>(EncodingFigures{.encoded_bytes = {2048, 0}, .zero_value = {encode, decode}});
   }
-  static constexpr Load kEncoded{0, 8192, memory::Encoding::kZeroValue};
+  static constexpr Load kEncoded{0, 8192, true};
 };
 
 TEST_F(EncodedTransfers, CostTheBytesThatMoveAndTheEncoder) {
@@ -117,16 +117,16 @@ TEST_F(EncodedTransfers, CostTheBytesThatMoveAndTheEncoder) {
   EXPECT_EQ(costs.moved_bytes(kEncoded), 2048);
   EXPECT_DOUBLE_EQ(costs.transfer_seconds(0, kEncoded), 0.5 + 2048.0 / 4096 + 8192.0 / 16384);
   EXPECT_DOUBLE_EQ(costs.transfer_seconds(1, kEncoded), 2048.0 / 4096 + 8192.0 / 32768);
-  const Load as_it_is{0, 8192, memory::Encoding::kNone};
+  const Load as_it_is{0, 8192};
   EXPECT_DOUBLE_EQ(costs.transfer_seconds(0, as_it_is), costs.transfer_seconds(0, 8192));
-  const Load unknown{1, 8192, memory::Encoding::kZeroValue};
+  const Load unknown{1, 8192, true};
   EXPECT_EQ(costs.moved_bytes(unknown), 8192) << "nobody measured";
 }
 
 TEST_F(EncodedTransfers, TakeTheEncodersTimeFromCompute) {
   machine_.links[0].interference = 0.1 / 4096;
   const CostModel costs(graph_, profile_, machine_);
-  EXPECT_DOUBLE_EQ(costs.interference(0, {0, 8192, memory::Encoding::kNone}), 0.1);
+  EXPECT_DOUBLE_EQ(costs.interference(0, {0, 8192}), 0.1);
   EXPECT_DOUBLE_EQ(costs.interference(0, kEncoded), (0.1 * (0.5 + 0.5) + 0.5) / 1.5);
 }
 
@@ -136,30 +136,30 @@ TEST_F(EncodedTransfers, RequestsTakeTheirPartOfCompute) {
   machine_.links[0].request_interference = 0.05;
   machine_.links[0].request_bytes = 3000;
   const CostModel costs(graph_, profile_, machine_);
-  EXPECT_DOUBLE_EQ(costs.interference(0, {0, 8192, memory::Encoding::kNone}), (0.1 * 2.5 + 3 * 0.05) / 2.5);
+  EXPECT_DOUBLE_EQ(costs.interference(0, {0, 8192}), (0.1 * 2.5 + 3 * 0.05) / 2.5);
 }
 
 TEST_F(EncodedTransfers, PayOnlyOnALinkThatIsSlowerThanTheEncoder) {
-  EXPECT_TRUE(CostModel(graph_, profile_, machine_).worth_encoding(0, 1, kEncoded));
+  EXPECT_TRUE(CostModel(graph_, profile_, machine_).worth_encoding(0, 1, 0, 8192));
   for (const BytesPerSecond speed : {4096.0, 1000.0}) {  // the link's, and less
     encode_at(speed, 1e9);
-    EXPECT_FALSE(CostModel(graph_, profile_, machine_).worth_encoding(0, 1, kEncoded)) << speed;
+    EXPECT_FALSE(CostModel(graph_, profile_, machine_).worth_encoding(0, 1, 0, 8192)) << speed;
     encode_at(1e9, speed);
-    EXPECT_FALSE(CostModel(graph_, profile_, machine_).worth_encoding(0, 1, kEncoded)) << speed;
+    EXPECT_FALSE(CostModel(graph_, profile_, machine_).worth_encoding(0, 1, 0, 8192)) << speed;
   }
   // Three quarters of the time of the link are saved: the encoder may take less than that.
   encode_at(4096 / 0.74, 1e9);
-  EXPECT_TRUE(CostModel(graph_, profile_, machine_).worth_encoding(0, 1, kEncoded));
+  EXPECT_TRUE(CostModel(graph_, profile_, machine_).worth_encoding(0, 1, 0, 8192));
   encode_at(4096 / 0.76, 1e9);
-  EXPECT_FALSE(CostModel(graph_, profile_, machine_).worth_encoding(0, 1, kEncoded));
+  EXPECT_FALSE(CostModel(graph_, profile_, machine_).worth_encoding(0, 1, 0, 8192));
 }
 
 TEST_F(EncodedTransfers, NeverPayWhereNothingWasMeasured) {
-  EXPECT_FALSE(CostModel(graph_, profile_, machine_).worth_encoding(0, 1, {1, 8192, memory::Encoding::kZeroValue}));
+  EXPECT_FALSE(CostModel(graph_, profile_, machine_).worth_encoding(0, 1, 1, 8192));
   encode_at(0, 0);
-  EXPECT_FALSE(CostModel(graph_, profile_, machine_).worth_encoding(0, 1, kEncoded));
+  EXPECT_FALSE(CostModel(graph_, profile_, machine_).worth_encoding(0, 1, 0, 8192));
   profile_.encodings = nullptr;
-  EXPECT_FALSE(CostModel(graph_, profile_, machine_).worth_encoding(0, 1, kEncoded));
+  EXPECT_FALSE(CostModel(graph_, profile_, machine_).worth_encoding(0, 1, 0, 8192));
   EXPECT_EQ(CostModel(graph_, profile_, machine_).moved_bytes(kEncoded), 8192);
 }
 

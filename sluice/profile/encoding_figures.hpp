@@ -7,7 +7,7 @@
 
 #include "sluice/base/result.hpp"
 #include "sluice/base/units.hpp"
-#include "sluice/graph/encoding.hpp"
+#include "sluice/graph/ops/tensor.hpp"
 
 namespace sluice {
 class JsonReader;
@@ -23,14 +23,13 @@ struct CoderSpeed {
 };
 
 struct EncodingFigures {
-  // By TensorId: what a transfer moves of the tensor when it is encoded (own_encoding()), in whole blocks; 0: not
-  // measured.
+  // By TensorId: what a transfer moves of the tensor when it is encoded, in whole blocks; 0: not measured.
   std::vector<Bytes> encoded_bytes;
-  CoderSpeed zero_value;
-  CoderSpeed narrow;
+  CoderSpeed zero_value;  // what floats lie in
+  CoderSpeed narrow;      // what integers do
 
-  const CoderSpeed& speed(memory::Encoding encoding) const {
-    return encoding == memory::Encoding::kNarrow ? narrow : zero_value;
+  const CoderSpeed& speed(const graph::Tensor& tensor) const {
+    return tensor.dtype == graph::DType::kF32 || graph::is_half(tensor.dtype) ? zero_value : narrow;
   }
   bool operator==(const EncodingFigures&) const = default;
 };

@@ -112,7 +112,7 @@ class Lowering {
         transfer.others.push_back({plan_.residencies[as_index(block.members[i])].tensor, offsets[i]});
       }
     }
-    set_encoding(migration, transfer);
+    transfer.encoded = encoded_side(migration);
     transfer.after_op = migration.issue_after;
     std::vector<HazardTracker::Access> accesses = accesses_at(transfer.from, transfer.bytes, false);
     std::ranges::move(accesses_at(transfer.to, transfer.bytes, true), std::back_inserter(accesses));
@@ -123,12 +123,11 @@ class Lowering {
     program_.transfers.push_back(std::move(transfer));
   }
 
-  void set_encoding(const plan::Migration& migration, TransferInstruction& transfer) const {
+  plan::ResidencyIndex encoded_side(const plan::Migration& migration) const {
     for (const plan::ResidencyIndex side : {migration.from, migration.to}) {
-      if (plan_.residencies[as_index(side)].encoding == memory::Encoding::kNone) continue;
-      transfer.encoding = plan_.residencies[as_index(side)].encoding;
-      transfer.encoded = side;
+      if (plan_.residencies[side].encoded()) return side;
     }
+    return -1;
   }
 
   // Where the next step finds a tensor is where this one leaves it: the first residency of what survives the step.

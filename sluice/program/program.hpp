@@ -65,9 +65,8 @@ struct TransferInstruction {
   graph::OpIndex after_op = plan::kStepStart;
   std::vector<TransferIndex> waits;
   std::vector<TransferPart> others;  // a block's other members, by offset
-  // What lies in the slow tier is, or will be, encoded. Towards tier 0 the transfer decodes, away from it it encodes.
-  memory::Encoding encoding = memory::Encoding::kNone;
-  plan::ResidencyIndex encoded = -1;          // the residency where it lies so
+  // The residency where it lies encoded, or will: it decodes towards tier 0, encodes away from it. -1: moved as it is.
+  plan::ResidencyIndex encoded = -1;
   std::vector<graph::OpIndex> op_waits = {};  // of other processors than that of `after_op`
 };
 

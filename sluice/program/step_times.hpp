@@ -21,8 +21,8 @@ struct StepTimes {
   Seconds step_seconds = 0;     // until the last instruction is done
   // Of the main processor: sum of stalls, plus what it waits at the end of the step.
   Seconds stall_seconds = 0;
-  std::vector<Bytes> link_bytes;      // by LinkId: moved in the step; of what is encoded, the encoded bytes
-  std::vector<Bytes> raw_link_bytes;  // by LinkId: the same if nothing were encoded
+  std::vector<Bytes> link_bytes;      // by LinkId: moved in the step
+  std::vector<Bytes> raw_link_bytes;  // by LinkId: the same if all moved as it is
 };
 
 }  // namespace sluice::program

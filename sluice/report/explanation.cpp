@@ -210,11 +210,10 @@ class PlanStory {
   void add_migration(Explanation& life, const plan::Migration& migration) const {
     const memory::TierId to = plan_.residencies[migration.to].tier;
     const bool leaves = to > plan_.residencies[migration.from].tier;
-    const memory::Encoding encoding = plan_.residencies[leaves ? migration.to : migration.from].encoding;
+    const plan::Residency& there = plan_.residencies[leaves ? migration.to : migration.from];
     const std::string encoded =
-        encoding == memory::Encoding::kNone
-            ? ""
-            : fmt::format(", {} {}", leaves ? "encoded as" : "decoded from", to_string(encoding));
+        there.encoded() ? fmt::format(", {} {}", leaves ? "encoded as" : "decoded from", to_string(there.encoding))
+                        : "";
     life.events.push_back(
         {migration.issue_after, leaves ? "leaves" : "comes",
          fmt::format(

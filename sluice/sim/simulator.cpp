@@ -106,7 +106,7 @@ class Simulation {
     if (!all_done(transfer.waits, lane.waits_met)) return;
     ++lane.started;
     lane.waits_met = 0;
-    const profile::Load load{transfer.tensor, transfer.bytes, transfer.encoding};
+    const profile::Load load{transfer.tensor, transfer.bytes, transfer.encoded >= 0};
     traffic_.start(transfer.link, load, now_);
     timeline_.transfers[as_index(index)].begin = now_;
     timeline_.link_bytes[link] += costs_.moved_bytes(load);

@@ -10,7 +10,7 @@ namespace {
 // Of a transfer: the share of compute that is lost while it lasts.
 double lost_share(const program::TransferInstruction& transfer, const program::Span& span,
                   const profile::CostModel& costs) {
-  const profile::Load load{transfer.tensor, transfer.bytes, transfer.encoding};
+  const profile::Load load{transfer.tensor, transfer.bytes, transfer.encoded >= 0};
   const Seconds lost = costs.interference(transfer.link, load) * costs.transfer_seconds(transfer.link, load);
   const Seconds lasted = span.end - span.begin;
   return lasted > 0 ? std::min(1.0, lost / lasted) : 0;

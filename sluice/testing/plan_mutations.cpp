@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "sluice/base/as_index.hpp"
+#include "sluice/plan/own_encoding.hpp"
 #include "sluice/plan/rooms.hpp"
 
 namespace sluice::testing {
@@ -348,7 +349,7 @@ std::vector<plan::ResidencyIndex> slow_residencies(const PlanCase& c, bool encod
   std::vector<plan::ResidencyIndex> found;
   for (std::size_t i = 0; i < c.plan.residencies.size(); ++i) {
     const plan::Residency& r = c.plan.residencies[i];
-    if (r.tier != memory::kFastTier && (r.encoding != memory::Encoding::kNone) == encoded) {
+    if (r.tier != memory::kFastTier && r.encoded() == encoded) {
       found.push_back(as_id<plan::ResidencyIndex>(i));
     }
   }
@@ -357,7 +358,7 @@ std::vector<plan::ResidencyIndex> slow_residencies(const PlanCase& c, bool encod
 
 void encode(PlanCase& c, plan::ResidencyIndex residency) {
   plan::Residency& chosen = c.plan.residencies[as_index(residency)];
-  chosen.encoding = graph::own_encoding(c.graph.tensor(chosen.tensor));
+  chosen.encoding = plan::own_encoding(c.graph.tensor(chosen.tensor));
 }
 
 bool encode_as_another_kind(PlanCase& c) {

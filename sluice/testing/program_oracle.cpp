@@ -21,7 +21,7 @@ struct Label {
   graph::TensorId tensor = kNobody;
   std::int64_t version = 0;
   Bytes part = 0;  // from which byte of the tensor on
-  memory::Encoding encoding = memory::Encoding::kNone;
+  bool encoded = false;
   bool operator==(const Label&) const = default;
 };
 
@@ -227,7 +227,7 @@ class AdversarialRun {
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const auto& [tensor, offset] = parts[i];
       fill(tensor, behind(transfer.to, offset), transfers_[as_index(index)].versions[i],
-           encodes(transfer) ? transfer.encoding : memory::Encoding::kNone);
+           encodes(transfer) && transfer.encoded >= 0);
     }
     transfers_[as_index(index)].progress = Progress::kDone;
   }
@@ -261,9 +261,8 @@ class AdversarialRun {
 
   static bool encodes(const program::TransferInstruction& transfer) { return transfer.from.tier == memory::kFastTier; }
 
-  void fill(graph::TensorId tensor, const program::Location& place, std::int64_t version,
-            memory::Encoding encoding = memory::Encoding::kNone) {
-    for_cells(place, bytes_of(tensor), [&](Label& cell, Bytes part) { cell = {tensor, version, part, encoding}; });
+  void fill(graph::TensorId tensor, const program::Location& place, std::int64_t version, bool encoded = false) {
+    for_cells(place, bytes_of(tensor), [&](Label& cell, Bytes part) { cell = {tensor, version, part, encoded}; });
   }
   void mark(graph::TensorId tensor, const program::Location& place, std::int64_t writer) {
     for_cells(place, bytes_of(tensor), [&](Label& cell, Bytes part) { cell = being_written(writer, part); });
@@ -283,14 +282,14 @@ class AdversarialRun {
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const auto& [tensor, offset] = parts[i];
       expect(tensor, behind(transfer.from, offset), transfers_[as_index(index)].versions[i], who,
-             encodes(transfer) ? memory::Encoding::kNone : transfer.encoding);
+             !encodes(transfer) && transfer.encoded >= 0);
     }
   }
 
   void expect(graph::TensorId tensor, const program::Location& place, std::int64_t version, const std::string& who,
-              memory::Encoding encoding = memory::Encoding::kNone) {
+              bool encoded = false) {
     for_cells(place, bytes_of(tensor), [&](const Label& cell, Bytes part) {
-      check(cell, {tensor, version, part, encoding}, place, who);
+      check(cell, {tensor, version, part, encoded}, place, who);
     });
   }
   void expect_marked(graph::TensorId tensor, const program::Location& place, std::int64_t writer) {

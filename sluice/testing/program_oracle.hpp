@@ -1,6 +1,6 @@
 // Says whether a Program can go wrong: runs it on symbolic memory, in an order chosen against it.
 //
-// Each stretch of a tier that is used as one holds a label (tensor, version, first byte, encoding) instead of bytes; a
+// Each stretch of a tier that is used as one holds a label (tensor, version, first byte, encoded) instead of bytes; a
 // version counts the tensor's writes. Ops and transfers start and finish as separate events, and which event comes next
 // is random within what the Program's waits allow: some transfers, and processors, are held back as long as anything
 // else can go on, others finish at once. While an instruction runs, what it writes is unreadable and what it reads must

@@ -10,10 +10,11 @@
 // Pure functions. Thread-safe.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 
-#include "sluice/base/units.hpp"
+#include "sluice/memory/machine.hpp"
 
 namespace sluice::memory {
 
@@ -23,5 +24,17 @@ inline constexpr Bytes kEncodedChunkBytes = 256 * kKiB;  // unencoded; the last 
 
 std::string_view to_string(Encoding encoding);  // "zero-value"
 std::optional<Encoding> parse_encoding(std::string_view name);
+
+// How one chunk lies in the slow tier, whatever the encoding.
+struct StoredChunk {
+  Bytes value_bytes = 0;   // of the elements that are kept, packed
+  Bytes stored_bytes = 0;  // in whole blocks; as many as the chunk has: it lies there as it is
+  bool operator==(const StoredChunk&) const = default;
+};
+
+// Of a chunk of `bytes` of which `value_bytes` are kept, with `more_bytes` behind them.
+constexpr StoredChunk stored_in_blocks(Bytes bytes, Bytes value_bytes, Bytes more_bytes) {
+  return {value_bytes, std::min(bytes, align_up(value_bytes + more_bytes, kBlockAlignment))};
+}
 
 }  // namespace sluice::memory

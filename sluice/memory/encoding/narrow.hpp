@@ -11,7 +11,7 @@
 
 #include <cstddef>
 
-#include "sluice/memory/encoding/stored_chunk.hpp"
+#include "sluice/memory/encoding/encoding.hpp"
 
 namespace sluice::memory {
 

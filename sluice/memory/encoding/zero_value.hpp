@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sluice/memory/encoding/stored_chunk.hpp"
+#include "sluice/memory/encoding/encoding.hpp"
 
 namespace sluice::memory {
 

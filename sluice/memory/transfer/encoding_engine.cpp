@@ -37,7 +37,7 @@ void EncodingEngine::submit(TransferId transfer, Bytes from_offset, Bytes to_off
 bool EncodingEngine::issue_next() {
   if (issuing_ == transfers_.end()) return false;
   if (!issuing_->encoded()) {
-    issue_raw(*issuing_);
+    hand_on(issuing_, issuing_->from, issuing_->to, issuing_->bytes, std::nullopt);
   } else if (config_.encodes) {
     if (free_staging_.empty()) return false;
     issue_encoded(issuing_);
@@ -46,12 +46,6 @@ bool EncodingEngine::issue_next() {
   }
   if (issuing_->all_issued()) ++issuing_;
   return true;
-}
-
-void EncodingEngine::issue_raw(Transfer& transfer) {
-  transfer.next_chunk = 1;
-  ++transfer.outstanding;
-  inner_->submit(transfer.id, transfer.from, transfer.to, transfer.bytes);
 }
 
 void EncodingEngine::issue_encoded(std::list<Transfer>::iterator transfer) {
@@ -93,25 +87,20 @@ void EncodingEngine::hand_on(std::list<Transfer>::iterator transfer, Bytes from,
   inner_->submit(piece.chunk == 0 ? transfer->id : index_of_piece(number), from, to, bytes);
 }
 
+// By what the inner engine calls it.
+std::size_t EncodingEngine::piece_of(TransferId id) {
+  if (id < 0) return number_of_piece(id);
+  const auto first = std::ranges::find_if(pieces_, [&](const Piece& piece) {
+    return piece.transfer != transfers_.end() && piece.transfer->id == id && piece.chunk == 0;
+  });
+  SLUICE_CHECK(first != pieces_.end(), "a piece of no transfer");
+  return as_index(first - pieces_.begin());
+}
+
 bool EncodingEngine::collect(std::vector<FinishedTransfer>& finished) {
   const std::size_t before = finished.size();
   for (FinishedTransfer& done : inner_finished_) {
-    std::size_t number = 0;
-    if (done.transfer < 0) {
-      number = number_of_piece(done.transfer);
-    } else {
-      const auto transfer = std::ranges::find(transfers_, done.transfer, &Transfer::id);
-      SLUICE_CHECK(transfer != transfers_.end(), "a piece of no transfer");
-      if (!transfer->encoded()) {
-        --transfer->outstanding;
-        transfer->status = std::move(done.status);
-        report(transfer, finished);
-        continue;
-      }
-      const auto first = std::ranges::find_if(
-          pieces_, [&](const Piece& piece) { return piece.transfer == transfer && piece.chunk == 0; });
-      number = as_index(first - pieces_.begin());
-    }
+    const std::size_t number = piece_of(done.transfer);
     const auto transfer = pieces_[number].transfer;
     finish_piece(pieces_[number], std::move(done.status));
     pieces_[number].transfer = transfers_.end();
@@ -134,7 +123,7 @@ void EncodingEngine::finish_piece(Piece& piece, Status status) {
     }
     return;
   }
-  if (!config_.encodes) decode(transfer, piece.chunk);
+  if (transfer.encoded() && !config_.encodes) decode(transfer, piece.chunk);
 }
 
 void EncodingEngine::decode(const Transfer& transfer, std::size_t chunk) {

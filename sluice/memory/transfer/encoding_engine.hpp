@@ -81,10 +81,10 @@ class EncodingEngine final : public TransferEngine {
   };
 
   bool issue_next();
-  void issue_raw(Transfer& transfer);
   void issue_encoded(std::list<Transfer>::iterator transfer);
   void issue_to_decode(std::list<Transfer>::iterator transfer);
   void hand_on(std::list<Transfer>::iterator transfer, Bytes from, Bytes to, Bytes bytes, std::optional<Bytes> staging);
+  std::size_t piece_of(TransferId id);
   bool collect(std::vector<FinishedTransfer>& finished);
   void finish_piece(Piece& piece, Status status);
   void decode(const Transfer& transfer, std::size_t chunk);

@@ -5,7 +5,7 @@
 // some transfer is finished, wake() is called from another thread, or the deadline passes.
 //
 // A transfer with an id below 0 is a further piece of the one submitted before it: it pays no latency of its own.
-// Who cuts transfers into pieces (encoding_engine.hpp) numbers them so.
+// Whoever cuts transfers into pieces numbers them so.
 #pragma once
 
 #include <cstdint>

@@ -121,7 +121,7 @@ class CopyWalk {
   ResidencyIndex operand(graph::OpIndex op, graph::TensorId tensor, memory::TierId tier) {
     for (const ResidencyIndex i : residencies_of_[as_index(tensor)]) {
       if (residency(i).tier != tier || !residency(i).ops.contains(op)) continue;
-      if (residency(i).encoding != memory::Encoding::kNone) {
+      if (residency(i).encoded()) {
         findings_.add(Rule::kEncodingAllowed, op,
                       fmt::format("{} uses {} in {}, where it lies encoded ({})", names_.op(op), names_.tensor(tensor),
                                   names_.residency(i), to_string(residency(i).encoding)));

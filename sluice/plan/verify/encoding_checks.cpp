@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sluice/base/as_index.hpp"
+#include "sluice/plan/own_encoding.hpp"
 #include "sluice/plan/verify/verifier_checks.hpp"
 
 namespace sluice::plan {
@@ -24,7 +25,7 @@ class EncodingCheck {
 
   void run() {
     for (std::size_t i = 0; i < plan_.residencies.size(); ++i) {
-      if (plan_.residencies[i].encoding != memory::Encoding::kNone) check_residency(as_id<ResidencyIndex>(i));
+      if (plan_.residencies[i].encoded()) check_residency(as_id<ResidencyIndex>(i));
     }
     for (std::size_t i = 0; i < plan_.migrations.size(); ++i) check_migration(as_id<MigrationIndex>(i));
   }
@@ -41,10 +42,10 @@ class EncodingCheck {
   void check_residency(ResidencyIndex i) {
     const Residency& r = residency(i);
     const graph::Tensor& tensor = graph_.tensor(r.tensor);
-    if (!graph::allows(tensor, r.encoding)) {
+    if (r.encoding != own_encoding(tensor)) {
       fail(r.ops.begin, i,
            fmt::format("and its elements are {}: the encoding is for {}", to_string(tensor.dtype),
-                       graph::elements_allowed(r.encoding)));
+                       elements_allowed(r.encoding)));
     }
     if (r.tier == memory::kFastTier) fail(r.ops.begin, i, "and in the fastest tier nothing is encoded");
     if (in_block_[as_index(i)]) fail(r.ops.begin, i, "and is a member of a block, which moves as it is");
@@ -57,8 +58,7 @@ class EncodingCheck {
   void check_migration(MigrationIndex index) {
     const Migration& m = plan_.migrations[as_index(index)];
     for (const auto& [encoded, other] : {std::pair(m.from, m.to), std::pair(m.to, m.from)}) {
-      if (residency(encoded).encoding == memory::Encoding::kNone || residency(other).tier == memory::kFastTier)
-        continue;
+      if (!residency(encoded).encoded() || residency(other).tier == memory::kFastTier) continue;
       fail(m.issue_after, encoded,
            fmt::format("and {} joins it with {}: only tier 0 does", names_.migration(index), names_.residency(other)));
     }

@@ -35,7 +35,7 @@ Bytes staging(const Plan& plan) {
   constexpr Bytes kForATier = 512 * 1024;
   std::vector<bool> encoded(plan.arena_bytes.size(), false);
   for (const Residency& residency : plan.residencies) {
-    if (residency.encoding != memory::Encoding::kNone) encoded[as_index(residency.tier)] = true;
+    if (residency.encoded()) encoded[as_index(residency.tier)] = true;
   }
   return kForATier * std::count(encoded.begin(), encoded.end(), true);
 }

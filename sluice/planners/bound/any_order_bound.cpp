@@ -65,12 +65,12 @@ std::optional<ChosenStep> chosen(const graph::Graph& graph, const profile::Profi
 }  // namespace
 
 AnyOrderBound any_order_bound(const graph::Graph& graph, const profile::CostModel& costs,
-                              const memory::Machine& machine, std::span<const Bytes> budgets, bool encoded,
+                              const memory::Machine& machine, std::span<const Bytes> budgets, bool may_shrink,
                               Seconds time_limit) {
   const plan::AnyOrder order = order_of(graph, costs);
   AnyOrderBound bound{least_compute(graph, order), {}};
   for (const TwoTiers& tiers : moving_views(graph, costs, machine, budgets)) {
-    const StepToBound step(graph, costs, machine, tiers, encoded);
+    const StepToBound step(graph, costs, machine, tiers, may_shrink);
     plan::StepPrices prices = find_any_order_prices(step.step, order, time_limit);
     const Seconds proved = plan::certified_any_order_seconds(step.step, order, prices).value();
     if (proved > bound.seconds) bound = {proved, std::move(prices)};

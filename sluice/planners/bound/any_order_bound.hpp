@@ -9,7 +9,8 @@
 
 namespace sluice::planners {
 
-// `costs` are those of `graph` on `machine`; budgets by TierId. `encoded`: tensors may move encoded. Where prices are of
+// `costs` are those of `graph` on `machine`; budgets by TierId. `may_shrink`: tensors may move in fewer
+// bytes (CostModel::moved_bytes). Where prices are of
 // no use (certified_bound.hpp says where), and where they prove less, it is the time of what must be computed, by the
 // processor that has most of it, and there are no prices.
 struct AnyOrderBound {
@@ -17,7 +18,7 @@ struct AnyOrderBound {
   std::optional<plan::StepPrices> prices;  // by epoch
 };
 AnyOrderBound any_order_bound(const graph::Graph& graph, const profile::CostModel& costs,
-                              const memory::Machine& machine, std::span<const Bytes> budgets, bool encoded,
+                              const memory::Machine& machine, std::span<const Bytes> budgets, bool may_shrink,
                               Seconds time_limit);
 
 // Sets plan.lower_bound_seconds, and the prices that prove it; nothing for a plan that runs an op by two kernels.

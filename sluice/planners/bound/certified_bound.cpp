@@ -17,12 +17,12 @@ bool encodes(const plan::Plan& plan) { return plan::staging_bytes(plan) > 0; }
 
 std::optional<CertifiedBound> certified_bound(const graph::Graph& graph, const profile::CostModel& costs,
                                               const memory::Machine& machine, std::span<const Bytes> budgets,
-                                              bool encoded, Seconds time_limit) {
+                                              bool may_shrink, Seconds time_limit) {
   if (!has_prices(graph, machine)) return std::nullopt;
   const std::vector<TwoTiers> views = two_tier_views(costs, machine, budgets);
   std::optional<CertifiedBound> best;
   for (const TwoTiers& tiers : views) {
-    const StepToBound bounded(graph, costs, machine, tiers, encoded);
+    const StepToBound bounded(graph, costs, machine, tiers, may_shrink);
     CertifiedBound bound{.link = tiers.link};
     bound.prices = find_prices(bounded.step, time_limit / static_cast<double>(views.size()));
     bound.seconds = plan::certified_seconds(bounded.step, bound.prices).value();

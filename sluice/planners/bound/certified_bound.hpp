@@ -18,12 +18,13 @@ struct CertifiedBound {
   plan::TwoWayLink link;  // that the prices are of
 };
 
-// `costs` are those of `graph` on `machine`; budgets by TierId. `encoded`: tensors may move encoded. The prices are
+// `costs` are those of `graph` on `machine`; budgets by TierId. `may_shrink`: tensors may move in fewer
+// bytes (CostModel::moved_bytes). The prices are
 // sought for `time_limit` at most; what they prove holds in any case. Nothing where ops run on several processors, and
 // where a slow tier has no link to or from the fast one: such steps are not reckoned with yet.
 std::optional<CertifiedBound> certified_bound(const graph::Graph& graph, const profile::CostModel& costs,
                                               const memory::Machine& machine, std::span<const Bytes> budgets,
-                                              bool encoded, Seconds time_limit);
+                                              bool may_shrink, Seconds time_limit);
 
 inline constexpr Seconds kBoundSeconds = 10;  // that commands spend on a bound, at most
 inline constexpr Seconds kPriceSeconds = 5;   // that planners spend on the prices of a step, at most

@@ -14,13 +14,13 @@ namespace {
 
 // Bytes of non-persistent tensors made before op k and used at or after it, by k; each as few as may move of it.
 IdVector<graph::OpIndex, Bytes> bytes_across(const graph::Graph& graph, const graph::Liveness& liveness,
-                                             const profile::CostModel& costs, bool encoded) {
+                                             const profile::CostModel& costs, bool may_shrink) {
   IdVector<graph::OpIndex, Bytes> change(graph.ops().size() + 2, 0);
   for (graph::TensorId id = 0; id < graph.tensor_count(); ++id) {
     const Interval<graph::OpIndex> range = liveness.ranges[id];
     if (graph::is_persistent(graph.tensor(id).role) || range.length() < 2) continue;
     const Bytes room = plan::room_for(graph.tensor(id), memory::kFastTier, false).bytes;
-    const Bytes bytes = encoded ? costs.moved_bytes({id, room, graph::own_encoding(graph.tensor(id))}) : room;
+    const Bytes bytes = costs.moved_bytes({id, room, may_shrink});
     change[range.begin + 1] += bytes;
     change[range.end] -= bytes;
   }
@@ -55,7 +55,7 @@ Seconds longest_compute(const graph::Graph& graph, const profile::CostModel& cos
 constexpr double kBoundBelowRounding = 1 - 1e-12;
 
 Seconds exact_bound(const graph::Graph& graph, const profile::CostModel& costs, const memory::Machine& machine,
-                    std::span<const Bytes> budgets, bool encoded) {
+                    std::span<const Bytes> budgets, bool may_shrink) {
   const Seconds compute = longest_compute(graph, costs);
   const bool one_processor =
       std::ranges::all_of(graph.ops(), [](const graph::Op& op) { return op.processor == kMainProcessor; });
@@ -65,7 +65,7 @@ Seconds exact_bound(const graph::Graph& graph, const profile::CostModel& costs, 
   if (!out || !in) return compute;
 
   const graph::Liveness liveness = graph::analyze_liveness(graph);
-  const IdVector<graph::OpIndex, Bytes> across = bytes_across(graph, liveness, costs, encoded);
+  const IdVector<graph::OpIndex, Bytes> across = bytes_across(graph, liveness, costs, may_shrink);
   const IdVector<graph::OpIndex, Bytes> persistent = persistent_bytes_from(graph, liveness);
   const auto seconds = [&](Bytes bytes, memory::LinkId link) {
     return std::max(0.0, static_cast<double>(bytes - budgets[memory::kFastTier])) / machine.link(link).bandwidth;
@@ -84,8 +84,8 @@ Seconds exact_bound(const graph::Graph& graph, const profile::CostModel& costs, 
 }  // namespace
 
 Seconds step_lower_bound(const graph::Graph& graph, const profile::CostModel& costs, const memory::Machine& machine,
-                         std::span<const Bytes> budgets, bool encoded) {
-  return kBoundBelowRounding * exact_bound(graph, costs, machine, budgets, encoded);
+                         std::span<const Bytes> budgets, bool may_shrink) {
+  return kBoundBelowRounding * exact_bound(graph, costs, machine, budgets, may_shrink);
 }
 
 }  // namespace sluice::planners

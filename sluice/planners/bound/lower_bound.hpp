@@ -7,8 +7,8 @@
 //
 //   step >= max(compute before k, (A_k - C)/BW_out) + max(compute from k on, (A_k + P_k - C)/BW_in)
 //
-// Where tensors may move encoded, A_k counts what each takes encoded: what went out of it is at least that, and what is
-// in the fast tier takes at least as much of C. The bound is then lower.
+// Where tensors may move in fewer bytes, A_k counts as few of each: what went out of it is at least that, and what is in
+// the fast tier takes at least as much of C. The bound is then lower.
 //
 // The step is also never shorter than the compute time alone, of the processor that has most of it. Where ops may
 // address the slow tier or run on several processors, and on machines of more than two tiers or without links both
@@ -25,8 +25,9 @@
 
 namespace sluice::planners {
 
-// `costs` are those of `graph` on `machine`; budgets by TierId. `encoded`: non-persistent tensors may move encoded.
+// `costs` are those of `graph` on `machine`; budgets by TierId. `may_shrink`: non-persistent tensors
+// may move in fewer bytes (CostModel::moved_bytes).
 Seconds step_lower_bound(const graph::Graph& graph, const profile::CostModel& costs, const memory::Machine& machine,
-                         std::span<const Bytes> budgets, bool encoded = false);
+                         std::span<const Bytes> budgets, bool may_shrink = false);
 
 }  // namespace sluice::planners

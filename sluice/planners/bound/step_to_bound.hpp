@@ -9,9 +9,9 @@
 namespace sluice::planners {
 
 struct StepToBound {
-  // `tiers`: the machine, or a view of it. `encoded`: tensors may move encoded.
+  // `tiers`: the machine, or a view of it. `may_shrink`: tensors may move in fewer bytes.
   StepToBound(const graph::Graph& graph, const profile::CostModel& costs, const memory::Machine& machine,
-              const TwoTiers& tiers, bool encoded);
+              const TwoTiers& tiers, bool may_shrink);
   StepToBound(const StepToBound&) = delete;
   StepToBound& operator=(const StepToBound&) = delete;
 

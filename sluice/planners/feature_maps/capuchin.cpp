@@ -46,8 +46,7 @@ Measured measure(const PlanRequest& request, const SlowTier& slow, const std::ve
   Measured measured{.lanes = SwapLanes(request, maps, slow, begins)};
   for (const FeatureMap& map : maps) {
     const Bytes bytes = plan::stored_bytes(request.graph.tensor(map.tensor));
-    const profile::Load load{map.tensor, bytes, memory::Encoding::kNone};
-    const Seconds copies = costs.transfer_seconds(slow.outward, load) + costs.transfer_seconds(slow.inward, load);
+    const Seconds copies = costs.transfer_seconds(slow.outward, bytes) + costs.transfer_seconds(slow.inward, bytes);
     const Seconds unused = begins[as_index(map.first_backward_use)] - begins[as_index(map.last_forward_use) + 1];
     measured.maps.push_back({bytes, unused - copies, costs.op_seconds(map.writer)});
   }
@@ -219,8 +218,8 @@ Result<std::unique_ptr<PlanSearch>> start_capuchin(const PlanRequest& request) {
   const profile::CostModel costs(request.graph, request.profile, request.machine);
   std::vector<Seconds> fetch_seconds;
   for (const FeatureMap& map : first.decided.maps) {
-    const profile::Load load{map.tensor, plan::stored_bytes(request.graph.tensor(map.tensor)), memory::Encoding::kNone};
-    fetch_seconds.push_back(costs.transfer_seconds(slow.front().inward, load));
+    const Bytes bytes = plan::stored_bytes(request.graph.tensor(map.tensor));
+    fetch_seconds.push_back(costs.transfer_seconds(slow.front().inward, bytes));
   }
   const int steps = request.draft ? 0 : config_of<CapuchinConfig>(request).corrections;
   return std::unique_ptr<PlanSearch>(std::make_unique<InTriggerFeedback>(

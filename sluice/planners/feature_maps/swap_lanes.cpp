@@ -14,11 +14,11 @@ SwapLanes::SwapLanes(const PlanRequest& request, const std::vector<FeatureMap>& 
     : by_leaving_(maps.size()), by_needed_(maps.size()), swapped_(maps.size(), 0), gone_(maps.size(), 0) {
   const profile::CostModel costs(request.graph, request.profile, request.machine);
   for (const FeatureMap& map : maps) {
-    const profile::Load load{map.tensor, plan::stored_bytes(request.graph.tensor(map.tensor)), memory::Encoding::kNone};
+    const Bytes bytes = plan::stored_bytes(request.graph.tensor(map.tensor));
     swaps_.push_back({.leaves = begins[as_index(map.last_forward_use) + 1],
                       .needed = begins[as_index(map.first_backward_use)],
-                      .out = costs.transfer_seconds(slow.outward, load),
-                      .in = costs.transfer_seconds(slow.inward, load)});
+                      .out = costs.transfer_seconds(slow.outward, bytes),
+                      .in = costs.transfer_seconds(slow.inward, bytes)});
     turn_ = std::max(turn_, swaps_.back().leaves);
   }
   for (std::vector<std::size_t>* order : {&by_leaving_, &by_needed_}) std::iota(order->begin(), order->end(), 0);

@@ -83,8 +83,8 @@ SwapSchedules::Swap SwapSchedules::swap_of(const SwappedTensor& tensor) {
 }
 
 graph::OpIndex SwapSchedules::end_by_clock(graph::TensorId id, graph::OpIndex last) {
-  const profile::Load load{id, plan::stored_bytes(graph_.tensor(id)), memory::Encoding::kNone};
-  out_until_ = std::max(out_until_, ends_[as_index(last)]) + costs_.transfer_seconds(slow_.outward, load);
+  const Bytes bytes = plan::stored_bytes(graph_.tensor(id));
+  out_until_ = std::max(out_until_, ends_[as_index(last)]) + costs_.transfer_seconds(slow_.outward, bytes);
   const auto done = as_id<graph::OpIndex>(std::ranges::lower_bound(ends_, out_until_) - ends_.begin());
   return std::clamp(done + 1, last + 1, graph_.op_count());
 }

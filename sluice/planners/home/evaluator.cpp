@@ -21,10 +21,9 @@ PolicyEvaluator::PolicyEvaluator(const PlanRequest& request, const std::vector<F
   const graph::Liveness liveness = graph::analyze_liveness(request.graph);
   for (const FeatureMap& map : maps) {
     const Bytes bytes = plan::stored_bytes(request.graph.tensor(map.tensor));
-    const profile::Load load{map.tensor, bytes, memory::Encoding::kNone};
     maps_.push_back({.bytes = bytes,
-                     .out = costs_.transfer_seconds(slow.outward, load),
-                     .in = costs_.transfer_seconds(slow.inward, load)});
+                     .out = costs_.transfer_seconds(slow.outward, bytes),
+                     .in = costs_.transfer_seconds(slow.inward, bytes)});
   }
   find_stages(request, maps, liveness);
   find_others(request.graph, maps, liveness);

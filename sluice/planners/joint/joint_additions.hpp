@@ -5,7 +5,7 @@ namespace sluice::planners {
 
 enum class JointAddition {
   kKernels,     // other implementations of ops, by prices of room (kernels_by_price.hpp)
-  kEncode,      // what the profile shows to be worth it moves encoded (planners/schedule/unit_encodings.hpp)
+  kEncode,      // what the profile shows to be worth it moves in fewer bytes (encode_where_worth())
   kProcessors,  // updates by other processors, where that is faster (on_processors.hpp)
 };
 

@@ -11,7 +11,6 @@
 #include "sluice/planners/joint/in_place_search.hpp"
 #include "sluice/planners/joint/joint_additions.hpp"
 #include "sluice/planners/joint/list_schedule.hpp"
-#include "sluice/planners/schedule/unit_encodings.hpp"
 
 namespace sluice::planners {
 namespace {
@@ -47,7 +46,7 @@ Rounder::Rounder(const PlanRequest& request, std::vector<SlowTier> slow, std::op
       encodes_(request.additions.has(JointAddition::kEncode)),
       no_schedule_(request.graph, request.machine) {
   place_first_come(units_, SlowRooms(slow, op_count_, request.budgets));
-  if (encodes_) encode_where_worth(request_, costs_, units_);
+  if (encodes_) encode_where_worth(request_.machine, costs_, units_);
   for (const SlowTier& tier : slow) {
     if (request.machine.addresses(kMainProcessor, tier.id)) usable_.insert(tier.id);
   }

@@ -45,8 +45,7 @@ INSTANTIATE_TEST_SUITE_P(Planners, Encode,
                          [](const auto& each) { return each.param.without; });
 
 std::int64_t encoded_in(const plan::Plan& plan) {
-  return std::ranges::count_if(plan.residencies,
-                               [](const plan::Residency& r) { return r.encoding != memory::Encoding::kNone; });
+  return std::ranges::count_if(plan.residencies, &plan::Residency::encoded);
 }
 
 TEST_P(Encode, MovesFewerBytesAndTakesLessTime) {
@@ -66,7 +65,7 @@ TEST_P(Encode, MovesFewerBytesAndTakesLessTime) {
         sim::simulate(program::lower_plan(problem.graph, problem.machine, *encoded).value(), costs.costs());
     for (std::size_t link = 0; link < 2; ++link) EXPECT_LT(step.link_bytes[link], 0.8 * step.raw_link_bytes[link]);
     for (const plan::Residency& residency : encoded->residencies) {
-      if (residency.encoding == memory::Encoding::kNone) continue;
+      if (!residency.encoded()) continue;
       EXPECT_FALSE(graph::is_persistent(problem.graph.tensor(residency.tensor).role));
       EXPECT_EQ(residency.tier, 1);
     }

@@ -165,7 +165,7 @@ bool keep_if_fits(Gap& gap, graph::OpIndex op_count, ReservationTable& table, By
 TensorSchedule schedule_of(const MovingUnit& unit, std::span<const Gap> gaps, const GapCauses& causes) {
   if (unit.uses.empty()) return fast_over(unit.range, unit.persistent);
   const Gap* const wrap = !gaps.empty() && gaps.back().wraps() && gaps.back().cut ? &gaps.back() : nullptr;
-  TensorSchedule schedule{.fast_at_start = unit.persistent && wrap == nullptr, .pieces = {}, .encoding = unit.encoding};
+  TensorSchedule schedule{.fast_at_start = unit.persistent && wrap == nullptr, .pieces = {}};
   std::optional<FastPiece> open;
   const auto begin = [&](graph::OpIndex room, graph::OpIndex use) {
     open = FastPiece{.ops = {room, room}, .first_use = use, .leaves = causes.leaves};

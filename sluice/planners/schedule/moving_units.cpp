@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "sluice/base/as_index.hpp"
 #include "sluice/layout/reorganize.hpp"
 #include "sluice/plan/rooms.hpp"
 
@@ -120,13 +121,30 @@ std::vector<MovingUnit> find_moving_units(const graph::Graph& graph, const graph
   return units;
 }
 
+int encode_where_worth(const memory::Machine& machine, const profile::CostModel& costs,
+                       std::vector<MovingUnit>& units) {
+  for (MovingUnit& unit : units) {
+    unit.encoded = unit.may_move && !unit.persistent && unit.tensors.size() == 1 &&
+                   !machine.tier(unit.slow.id).addressable &&
+                   costs.worth_encoding(unit.slow.outward, unit.slow.inward, unit.tensors.front(), unit.moved_bytes);
+  }
+  return static_cast<int>(std::ranges::count_if(units, &MovingUnit::encoded));
+}
+
 void add_unit_schedule(plan::PlanBuilder& builder, const graph::Graph& graph, const graph::Liveness& liveness,
                        const MovingUnit& unit, const TensorSchedule& schedule) {
   const bool stays = schedule.fast_at_start == unit.persistent && schedule.pieces.size() == 1 &&
                      schedule.pieces.front().ops == unit.range;
-  if (!stays) return add_block_schedule(builder, graph, unit.uses, unit.tensors, unit.slow.id, schedule);
-  for (const graph::TensorId id : unit.tensors) {
-    add_tensor_schedule(builder, graph, liveness, id, unit.slow.id, always_fast(liveness, id, unit.persistent));
+  if (stays) {
+    for (const graph::TensorId id : unit.tensors) {
+      add_tensor_schedule(builder, graph, liveness, id, unit.slow.id, always_fast(liveness, id, unit.persistent));
+    }
+    return;
+  }
+  auto added = std::ssize(builder.residencies());
+  add_block_schedule(builder, graph, unit.uses, unit.tensors, unit.slow.id, schedule);
+  for (; unit.encoded && added < std::ssize(builder.residencies()); ++added) {
+    if (builder.residencies()[as_index(added)].tier == unit.slow.id) builder.encode(as_id<plan::ResidencyIndex>(added));
   }
 }
 

@@ -27,18 +27,23 @@ struct MovingUnit {
   Interval<graph::OpIndex> range;     // from the first live range's begin to the last one's end
   graph::OpIndex complete_after = 0;  // the op after which all of them are made; the unit may not leave before it
   bool persistent = false;
-  bool may_move = false;                                // long-lived, used, and not read by the caller
-  bool short_lived = false;                             // may not move, but only because it is short-lived
-  Bytes moved_bytes = 0;                                // of one transfer; also its room in either tier if it may move
-  Bytes kept_bytes = 0;                                 // its room if it never moves
-  memory::Encoding encoding = memory::Encoding::kNone;  // of its copies in the slow tier (unit_encodings.hpp)
-  SlowTier slow;                                        // where it goes when it leaves the fast tier (slow_rooms.hpp)
+  bool may_move = false;     // long-lived, used, and not read by the caller
+  bool short_lived = false;  // may not move, but only because it is short-lived
+  Bytes moved_bytes = 0;     // of one transfer; also its room in either tier if it may move
+  Bytes kept_bytes = 0;      // its room if it never moves
+  bool encoded = false;      // its copies in the slow tier are: encode_where_worth()
+  SlowTier slow;             // where it goes when it leaves the fast tier (slow_rooms.hpp)
 
-  profile::Load load() const { return {tensors.front(), moved_bytes, encoding}; }  // of one transfer
+  profile::Load load() const { return {tensors.front(), moved_bytes, encoded}; }  // of one transfer
 };
 
 // Every tensor is in one unit; which slow tier each goes to is left open. O(n log n) in tensors and uses.
 std::vector<MovingUnit> find_moving_units(const graph::Graph& graph, const graph::Liveness& liveness);
+
+// Decides which units move encoded: those whose copies then cost less, out and in (CostModel::worth_encoding). Before a
+// search, so that it sees the shorter transfers. Persistent tensors and blocks move as they are, and so does all where
+// ops can use the slow tier in place. Returns how many do not.
+int encode_where_worth(const memory::Machine& machine, const profile::CostModel& costs, std::vector<MovingUnit>& units);
 
 // Adds the unit's schedule to the plan. Tensors that never move need not lie together on pages: each has its own room,
 // over its own live range.

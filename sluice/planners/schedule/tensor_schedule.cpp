@@ -107,10 +107,9 @@ class ScheduleAdder {
 
   using Residencies = std::vector<plan::ResidencyIndex>;  // by tensor
 
-  Residencies add_residencies(memory::TierId tier, Interval<graph::OpIndex> ops,
-                              memory::Encoding encoding = memory::Encoding::kNone) {
+  Residencies add_residencies(memory::TierId tier, Interval<graph::OpIndex> ops) {
     Residencies added;
-    for (const graph::TensorId tensor : tensors_) added.push_back(builder_.add_residency(tensor, tier, ops, encoding));
+    for (const graph::TensorId tensor : tensors_) added.push_back(builder_.add_residency(tensor, tier, ops));
     if (tensors_.size() > 1) builder_.add_block(added);
     return added;
   }
@@ -154,7 +153,7 @@ void add_block_schedule(plan::PlanBuilder& builder, const graph::Graph& graph, c
   std::vector<ScheduleAdder::Residencies> fast;
   for (const FastPiece& piece : schedule.pieces) fast.push_back(adder.add_residencies(memory::kFastTier, piece.ops));
   for (const SlowCopy& copy : copies) {
-    const ScheduleAdder::Residencies there = adder.add_residencies(slow, copy.ops, schedule.encoding);
+    const ScheduleAdder::Residencies there = adder.add_residencies(slow, copy.ops);
     if (copy.evicted_piece) {
       const FastPiece& piece = schedule.pieces[*copy.evicted_piece];
       adder.add_migrations(fast[*copy.evicted_piece], there, piece.evict_after, piece.ops.end, piece.leaves);

@@ -33,8 +33,6 @@ struct FastPiece {
 struct TensorSchedule {
   bool fast_at_start = false;     // persistent tensors: in the fast tier between steps
   std::vector<FastPiece> pieces;  // ascending, disjoint; fast_at_start: the last one reaches to the step's end
-  memory::Encoding encoding =
-      memory::Encoding::kNone;  // of its copies in the slow tier; none for persistent tensors and blocks
 };
 
 // What a schedule takes of the slow tier.

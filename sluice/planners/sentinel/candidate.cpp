@@ -4,7 +4,6 @@
 #include <map>
 
 #include "sluice/planners/schedule/pack.hpp"
-#include "sluice/planners/schedule/unit_encodings.hpp"
 #include "sluice/sim/simulator.hpp"
 
 namespace sluice::planners {
@@ -54,7 +53,7 @@ std::optional<plan::PlanBuilder> CandidateBuilder::lay_out(const ScheduleOptions
                                                            const std::vector<Bytes>& capacities, Candidate& candidate) {
   place_units(options, capacities, forecast);
   candidate.options = without_unreadable(options);
-  if (encode_) candidate.encoded_units = encode_where_worth(request_, costs_, units_);
+  if (encode_) candidate.encoded_units = encode_where_worth(request_.machine, costs_, units_);
   auto schedule = schedule_intervals(problem_, candidate.options, capacities[memory::kFastTier], forecast);
   if (!schedule) return std::nullopt;
   plan::PlanBuilder builder = no_schedule_;

@@ -91,7 +91,7 @@ double IntervalScheduler::copy_price(memory::LinkId link, const MovingUnit& unit
   constexpr Bytes kMany = kGiB;  // so that latency does not count
   const profile::CostModel& costs = problem_.costs;
   const profile::Load load = unit.load();
-  const double share = costs.transfer_seconds(link, load) / costs.transfer_seconds(link, load.bytes);  // encoded
+  const double share = costs.transfer_seconds(link, load) / costs.transfer_seconds(link, load.bytes);
   const double price = forecast_.price(link, op) + costs.interference(link, load);
   return share * costs.transfer_seconds(link, kMany) / kMany * price;
 }

@@ -11,7 +11,7 @@ enum class SentinelAddition {
   kAhead,    // prefetches begin as early as the clock asks for; off: at the earliest an interval ahead
   kPrices,   // of several slow tiers a tensor leaves for the one whose lanes cost it least; off: the nearest with room
   kLending,  // room for short-lived tensors is reserved while they live; off: from the interval's start, as a pool
-  kEncode,   // what the profile shows to be worth it moves encoded; off: everything moves as it is
+  kEncode,   // what the profile shows to be worth it moves in fewer bytes; off: everything moves as it is
 };
 
 }  // namespace sluice::planners

@@ -90,9 +90,9 @@ class OffloadedStep {
 
   // The first op of the passes that begins when the link has carried it, or `latest`.
   graph::OpIndex carried_by(graph::TensorId id, graph::OpIndex after, graph::OpIndex latest) {
-    const profile::Load load{id, plan::stored_bytes(graph_.tensor(id)), memory::Encoding::kNone};
+    const Bytes bytes = plan::stored_bytes(graph_.tensor(id));
     const Seconds made = after == plan::kStepStart ? 0 : begins_[as_index(after)] + costs_.op_seconds(after);
-    link_free_ = std::max(link_free_, made) + costs_.transfer_seconds(host_.tier.outward, load);
+    link_free_ = std::max(link_free_, made) + costs_.transfer_seconds(host_.tier.outward, bytes);
     const auto begin = begins_.begin() + after + 1, end = begins_.begin() + latest;
     return as_id<graph::OpIndex>(std::lower_bound(begin, end, link_free_) - begins_.begin());
   }

@@ -6,6 +6,7 @@
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/graph/liveness.hpp"
+#include "sluice/plan/own_encoding.hpp"
 #include "sluice/plan/plan_builder.hpp"
 #include "sluice/plan/rooms.hpp"
 #include "sluice/testing/random/seeded_random.hpp"
@@ -238,8 +239,7 @@ std::vector<plan::ResidencyIndex> may_be_encoded(const graph::Graph& graph, cons
 
 void encode_some(SeededRandom& random, const graph::Graph& graph, plan::Plan& plan) {
   for (const plan::ResidencyIndex i : may_be_encoded(graph, plan)) {
-    if (random.chance(0.5))
-      plan.residencies[i].encoding = graph::own_encoding(graph.tensor(plan.residencies[i].tensor));
+    if (random.chance(0.5)) plan.residencies[i].encoding = plan::own_encoding(graph.tensor(plan.residencies[i].tensor));
   }
   plan.arena_bytes[as_index(memory::kFastTier)] += plan::staging_bytes(plan);
 }

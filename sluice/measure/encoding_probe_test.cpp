@@ -1,11 +1,10 @@
-#include "sluice/measure/encoding_recorder.hpp"
+#include "sluice/measure/encoding_probe.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 
 #include "sluice/base/as_index.hpp"
-#include "sluice/measure/coder_probe.hpp"
 #include "sluice/memory/machine.hpp"
 
 namespace sluice::measure {
