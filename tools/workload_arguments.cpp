@@ -112,7 +112,7 @@ Result<models::ModelOptions> WorkloadArguments::shape() const {
 Result<graph::OptimizerOptions> WorkloadArguments::optimizer_options() const {
   graph::OptimizerOptions options = update;
   SLUICE_ASSIGN(options.optimizer, graph::parse_optimizer(optimizer));
-  options.recompute = keep_norm_outputs ? graph::Recompute::kNothing : graph::Recompute::kCheap;
+  options.rematerialize = keep_norm_outputs ? graph::Rematerialize::kNothing : graph::Rematerialize::kCheap;
   for (const graph::Hyperparameter& each : graph::optimizer_row(options.optimizer).hyperparameters) {
     options.*each.value = hyperparameters.at(std::string(each.name)).value_or(each.usual);
   }

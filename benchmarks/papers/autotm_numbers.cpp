@@ -95,7 +95,7 @@ Result<train::Workload> whole_ops(const std::string& model, const memory::Machin
   train::Workload workload;
   workload.options.model = model;
   workload.options.shape.batch = kBatch;
-  workload.options.optimizer.recompute = graph::Recompute::kNothing;
+  workload.options.optimizer.rematerialize = graph::Rematerialize::kNothing;
   workload.options.threads = machine.threads;
   SLUICE_ASSIGN(train::ForwardModel forward, train::build_forward(workload.options));
   workload.forward = std::move(forward.graph);

@@ -27,7 +27,7 @@ class KernelParts : public ::testing::Test {
  protected:
   KernelParts() {
     const graph::Graph forward = models::build_model("resnet20", {.batch = 2}).value();
-    graph_ = graph::build_training_graph(graph::fold(forward), {.recompute = graph::Recompute::kNothing});
+    graph_ = graph::build_training_graph(graph::fold(forward), {.rematerialize = graph::Rematerialize::kNothing});
   }
 
   const graph::Op& first(graph::OpKind kind, graph::Activation activation = graph::Activation::kNone,

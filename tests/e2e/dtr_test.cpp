@@ -21,7 +21,7 @@ TEST_P(DtrTest, LeavesTheBits) {
   const TrainedRun expected =
       train(workload, machine, *test_plan(workload, machine, "fast-only", "100%"), kDtrSteps, 0.01F);
   int trained = 0;
-  int made_again = 0;
+  int rematerialized = 0;
   for (const std::string fast : {"110%", "106%", "103%", "100%", "95%", "90%", "85%", "70%", "55%"}) {
     SCOPED_TRACE(fast);
     const Result<policies::Run> run = test_run(workload, machine, "dtr", fast);
@@ -45,10 +45,10 @@ TEST_P(DtrTest, LeavesTheBits) {
     EXPECT_EQ(testing::bits_of(losses), testing::bits_of(expected.losses));
     EXPECT_EQ(session->hash_parameters().value(), expected.parameter_hash);
     ++trained;
-    made_again += evicted ? 1 : 0;
+    rematerialized += evicted ? 1 : 0;
   }
   EXPECT_GE(trained, 1) << "no budget did";
-  EXPECT_GE(made_again, 1) << "nothing was evicted";
+  EXPECT_GE(rematerialized, 1) << "nothing was evicted";
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, DtrTest, ::testing::ValuesIn(small_families()),

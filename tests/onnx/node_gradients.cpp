@@ -47,7 +47,7 @@ Status LossOfOutput::NoInput::fill(std::int64_t /*batch*/, std::span<const std::
 
 LossOfOutput::LossOfOutput(const onnx::InferenceModel& model, graph::TensorId output,
                            const testing::NamedValues& weights)
-    : graph_(graph::build_training_graph(with_loss(model, output), {.recompute = graph::Recompute::kNothing})) {
+    : graph_(graph::build_training_graph(with_loss(model, output), {.rematerialize = graph::Rematerialize::kNothing})) {
   testing::NamedValues leaves = testing::leaf_values(graph_, 5);
   for (const auto& [name, values] : weights) leaves[name] = values;
   leaves.erase("labels");

@@ -157,7 +157,7 @@ Status ModuleTraining::prepare(std::int64_t samples) {
   }
   auto prepared = std::make_unique<Prepared>();
   train::WorkloadOptions workload{.onnx = options_.onnx, .optimizer = options_.optimizer};
-  workload.optimizer.recompute = graph::Recompute::kChains;
+  workload.optimizer.rematerialize = graph::Rematerialize::kChains;
   workload.optimizer.by_parameter = settings_by_parameter(options_, sources_);
   workload.shape.batch = samples;
   workload.threads = options_.threads;

@@ -9,7 +9,7 @@
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/graph/autodiff/gradients.hpp"
-#include "sluice/graph/autodiff/recompute.hpp"
+#include "sluice/graph/autodiff/rematerialize.hpp"
 #include "sluice/graph/in_place.hpp"
 #include "sluice/graph/ops/op_traits.hpp"
 
@@ -140,7 +140,7 @@ class TrainingStep {
 
 Graph build_training_graph(const Graph& forward, const OptimizerOptions& options) {
   Graph graph = TrainingStep(forward, options).run();
-  if (options.recompute != Recompute::kNothing) recompute_activations(graph, options.recompute);
+  if (options.rematerialize != Rematerialize::kNothing) rematerialize_activations(graph, options.rematerialize);
   set_in_place_candidates(graph);
   return graph;
 }

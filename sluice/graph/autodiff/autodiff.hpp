@@ -10,11 +10,11 @@
 // Step data gets no gradient, so the ops that would compute one are left out. A graph of several stages
 // (Graph::stages) gets each stage's backward and update ops before the forward ops of the next.
 //
-// With Recompute::kCheap (the default), an activation that only backward ops would read late is not kept but made
+// With Rematerialize::kCheap (the default), an activation that only backward ops would read late is not kept but made
 // again just before they need it, when the op that makes it is cheap and its own operands are kept anyway: batch norms
 // (kBatchNormApply from the kept statistics: the same bits), layer norms, unary functions such as GELU, and dropout.
 // This halves what a network of convolutions and norms keeps, for one more pass over each such tensor. With
-// Recompute::kChains so are results whose operands are not kept, but made again likewise: attention's probabilities and
+// Rematerialize::kChains so are results whose operands are not kept, but made again likewise: attention's probabilities and
 // its result, outputs of residual blocks, concatenations; and a weight's gradient is made before its data's, so that what
 // was made again for the one is gone when the other is made.
 //

@@ -41,7 +41,7 @@ class GradientsTest : public testing::Test {
   Lines gradients_of(TensorId y) {
     builder_.begin_layer("loss");
     builder_.sigmoid_cross_entropy(y, 1);
-    training_ = build_training_graph(std::move(builder_.finish()).value(), {.recompute = Recompute::kNothing});
+    training_ = build_training_graph(std::move(builder_.finish()).value(), {.rematerialize = Rematerialize::kNothing});
     const Status status = validate(training_);
     EXPECT_TRUE(status.ok()) << status.error().message;
     Lines lines;

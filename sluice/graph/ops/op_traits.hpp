@@ -8,7 +8,7 @@
 //               (slice_dense.hpp)
 //   precision   which operands become bf16 or fp16, and which stay fp32 (mixed_precision.hpp)
 //   repeat      whether running it again, on the same operands, gives the same bits, and why
-//   again       whether making its result again costs little beside keeping it (recompute.hpp)
+//   again       whether making its result again costs little beside keeping it (rematerialize.hpp)
 //
 // "samples", "features" and "precision" have a letter for each operand, as in "hhf>h": inputs, then outputs, in the
 // order of the table; the last letter of a side stands for all that follow. An empty text means: never.

@@ -24,7 +24,7 @@ enum class Optimizer { SLUICE_OPTIMIZERS(SLUICE_OPTIMIZER_NAME) };
 inline constexpr int kMostBatches = 256;  // a step: its graph grows with them
 inline constexpr int kMostRanks = 1024;
 
-enum class Recompute { kNothing, kCheap, kChains };
+enum class Rematerialize { kNothing, kCheap, kChains };
 
 struct ParameterSettings {
   double weight_decay = 0;
@@ -43,7 +43,7 @@ struct OptimizerOptions {
   int accumulate = 1;        // batches a step, whose gradients are averaged (rewrite/accumulate_gradients.hpp)
   int ranks = 1;             // processes that train together (rewrite/partition_updates.hpp)
   float loss_scale = 65536;  // at first, of gradients in fp16 (rewrite/scale_loss.hpp)
-  Recompute recompute = Recompute::kCheap;
+  Rematerialize rematerialize = Rematerialize::kCheap;
   // No option of a command:
   bool nesterov = false;                                       // SGD
   std::map<std::string, ParameterSettings> by_parameter = {};  // by name; the others have the above

@@ -34,7 +34,7 @@ Step training_step(const Graph& forward, const OptimizerOptions& optimizer, int 
   Step step{.folded = fold(forward), .training = {}};
   const Graph whole = build_training_graph(step.folded, optimizer);
   step.loss_limit = loss_slice_limit(whole) / finer;
-  if (optimizer.recompute == Recompute::kChains) step.loss_limit = step.loss_limit * 2 / 3;
+  if (optimizer.rematerialize == Rematerialize::kChains) step.loss_limit = step.loss_limit * 2 / 3;
   step.dense_limit = dense_slice_limit(step.folded) / finer;
   step.training = slice_dense(slice_loss(whole, step.loss_limit), step.dense_limit);
   return step;
@@ -66,7 +66,7 @@ Graph prepare_training_graph(const Graph& forward, const OptimizerOptions& optim
   return scaled && updates_may_run_last(graph) ? scale_loss(graph, optimizer.loss_scale) : std::move(graph);
 }
 
-// What trains in a budget is evaluated in it: losses (but for Recompute::kChains) and weights are sliced alike, and no
+// What trains in a budget is evaluated in it: losses (but for Rematerialize::kChains) and weights are sliced alike, and no
 // op needs more than the largest of training.
 Graph prepare_evaluation_graph(const Graph& forward, Precision precision, int finer) {
   const Step step = training_step(forward, {}, finer);

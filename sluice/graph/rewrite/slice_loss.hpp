@@ -26,7 +26,7 @@ namespace sluice::graph {
 // The limit for a model, from its unsliced training graph: a sixteenth of the step's peak, at least 4 MiB. A slice's
 // logits and their gradient (in bf16 it is another tensor) then take an eighth at most. Half of it would move more
 // bytes than it makes room for: every slice sweeps the weights. Where more is computed twice to take less memory
-// (Recompute::kChains), it is two thirds of it.
+// (Rematerialize::kChains), it is two thirds of it.
 Bytes loss_slice_limit(const Graph& training);
 
 // Runs on a logical graph, training or evaluation, before weights are sliced. Where logits exceed `limit` bytes, slices

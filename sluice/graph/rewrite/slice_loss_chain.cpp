@@ -16,7 +16,7 @@ bool is_whole(const Op& op) {
 bool is_kept(Role role) { return is_persistent(role) || role == Role::kOutput; }
 
 // Whether a chain's op may as well stand on the other side of `other`. The layer's input where it was made again
-// (recompute.hpp) does not count: the layer's own is there.
+// (rematerialize.hpp) does not count: the layer's own is there.
 bool may_swap(const Op& part, const Op& other) {
   const std::span<const TensorId> read =
       std::span(part.inputs).subspan(part.kind == OpKind::kDenseBackwardWeights ? 1 : 0);
@@ -97,7 +97,7 @@ bool LossChainFinder::belongs(const Op& product, TensorId dy, const Op& dense) c
          same_value(product.inputs[0], dense.inputs[0]);
 }
 
-// One tensor, or made by the same op from the same values (recompute.hpp).
+// One tensor, or made by the same op from the same values (rematerialize.hpp).
 bool LossChainFinder::same_value(TensorId a, TensorId b) const {
   if (a == b) return true;
   const std::optional<OpIndex> maker_a = only_writer(a);

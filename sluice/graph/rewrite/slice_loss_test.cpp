@@ -262,12 +262,12 @@ TEST(SliceLoss, SlicesAreSmallerWhereMoreIsMadeAgain) {
       builder.inputs({{"tokens", Content::kTokens, {2, 512}, 8192}, {"next", Content::kNextTokens, {2, 512}, 8192}});
   builder.softmax_cross_entropy(builder.dense(builder.embedding(data[0], 8192, 16), 8192), data[1]);
   const Graph forward = std::move(builder.finish()).value();
-  const auto slices = [&](Recompute what) {
-    const Graph graph = prepare_training_graph(forward, {.recompute = what});
+  const auto slices = [&](Rematerialize what) {
+    const Graph graph = prepare_training_graph(forward, {.rematerialize = what});
     return all_of_kind(graph, OpKind::kSoftmaxCrossEntropy).size();
   };
-  EXPECT_GT(slices(Recompute::kCheap), 1U);
-  EXPECT_GT(slices(Recompute::kChains), slices(Recompute::kCheap));
+  EXPECT_GT(slices(Rematerialize::kCheap), 1U);
+  EXPECT_GT(slices(Rematerialize::kChains), slices(Rematerialize::kCheap));
 }
 
 TEST(SliceLoss, LimitsGoByThePeak) {

@@ -29,7 +29,7 @@ Graph normalized_network() {
   const TensorId z =
       builder.add(OpKind::kBatchNorm, attributes, {builder.conv2d(y, {.out_channels = 8}), scale_shift, running, y});
   builder.softmax_cross_entropy(builder.dense(builder.global_avg_pool(z), 10));
-  return build_training_graph(*builder.finish(), {.recompute = Recompute::kNothing});
+  return build_training_graph(*builder.finish(), {.rematerialize = Rematerialize::kNothing});
 }
 
 std::vector<const Op*> ops(const Graph& graph, OpKind kind) {

@@ -100,9 +100,9 @@ TEST_P(BackendsAgree, WithAdam) {
 // Recomputed activations are the kept ones, bit for bit, in the fast kernels too.
 TEST_P(BackendsAgree, RecomputingActivationsChangesNoBit) {
   const Training kept =
-      train(backend(), graph::prepare_training_graph(forward(), {.recompute = graph::Recompute::kNothing}));
-  for (const graph::Recompute what : {graph::Recompute::kCheap, graph::Recompute::kChains}) {
-    const Training recomputed = train(backend(), graph::prepare_training_graph(forward(), {.recompute = what}));
+      train(backend(), graph::prepare_training_graph(forward(), {.rematerialize = graph::Rematerialize::kNothing}));
+  for (const graph::Rematerialize what : {graph::Rematerialize::kCheap, graph::Rematerialize::kChains}) {
+    const Training recomputed = train(backend(), graph::prepare_training_graph(forward(), {.rematerialize = what}));
     EXPECT_EQ(kept.losses, recomputed.losses);
     EXPECT_EQ(kept.persistent, recomputed.persistent);
   }

@@ -105,12 +105,14 @@ TrainedValues train(const graph::Graph& training, int steps) {
 
 TEST_P(Networks, RecomputingActivationsChangesNoBit) {
   for (const graph::Optimizer optimizer : {graph::Optimizer::kSgd, graph::Optimizer::kAdam, graph::Optimizer::kAdamW}) {
-    const TrainedValues kept = train(
-        graph::build_training_graph(forward(), {.optimizer = optimizer, .recompute = graph::Recompute::kNothing}), 3);
+    const TrainedValues kept =
+        train(graph::build_training_graph(forward(),
+                                          {.optimizer = optimizer, .rematerialize = graph::Rematerialize::kNothing}),
+              3);
     EXPECT_NE(kept.losses.front(), kept.losses.back());
-    for (const graph::Recompute what : {graph::Recompute::kCheap, graph::Recompute::kChains}) {
+    for (const graph::Rematerialize what : {graph::Rematerialize::kCheap, graph::Rematerialize::kChains}) {
       const TrainedValues recomputed =
-          train(graph::build_training_graph(forward(), {.optimizer = optimizer, .recompute = what}), 3);
+          train(graph::build_training_graph(forward(), {.optimizer = optimizer, .rematerialize = what}), 3);
       EXPECT_EQ(kept.losses, recomputed.losses);
       EXPECT_EQ(kept.parameters, recomputed.parameters);
     }

@@ -15,9 +15,9 @@
 #include <optional>
 
 #include "sluice/graph/liveness.hpp"
-#include "sluice/planners/checkmate/forgetting_search.hpp"
 #include "sluice/planners/checkmate/node_grouping.hpp"
 #include "sluice/planners/checkmate/remat_rounding.hpp"
+#include "sluice/planners/checkmate/remat_search.hpp"
 #include "sluice/planners/feature_maps/feature_maps.hpp"
 #include "sluice/planners/interruption.hpp"
 #include "sluice/planners/rescheduled_request.hpp"
@@ -28,7 +28,7 @@ namespace sluice::planners {
 namespace {
 
 constexpr int kMostSolved = 6;
-constexpr double kTrades[] = {0.5, 1, 2};  // of runs_by_forgetting()
+constexpr double kTrades[] = {0.5, 1, 2};  // of search_remat_runs()
 constexpr double kLessCapacity = 0.98;     // than in the round before, at least
 
 struct CheckmateConfig {
@@ -115,8 +115,7 @@ class Checkmate {
   void shrink() {
     const double budget = static_cast<double>(request_.budgets[memory::kFastTier]);
     const double missed = budget / std::max(1.0, static_cast<double>(failure_.needed));
-    step_.problem.capacity =
-        share_of(std::clamp(missed, 0.9, kLessCapacity), step_.problem.capacity);
+    step_.problem.capacity = share_of(std::clamp(missed, 0.9, kLessCapacity), step_.problem.capacity);
   }
 
   SolveLimits limits() const {
@@ -133,7 +132,7 @@ class Checkmate {
     const RematProblem& problem = step_.problem;
     std::optional<RematRuns> best = runs_by_leaving_out(problem);
     for (const double trade : kTrades) {
-      std::optional<RematRuns> found = runs_by_forgetting(problem, trade);
+      std::optional<RematRuns> found = search_remat_runs(problem, trade);
       if (!found) continue;
       if (!best || run_seconds(problem, *found) < run_seconds(problem, *best)) best = std::move(found);
     }

@@ -7,7 +7,7 @@
 #include "sluice/graph/liveness.hpp"
 #include "sluice/graph/ops/op_traits.hpp"
 #include "sluice/plan/rooms.hpp"
-#include "sluice/planners/schedule/making_again.hpp"
+#include "sluice/planners/schedule/rematerialization.hpp"
 #include "sluice/profile/cost_model.hpp"
 
 namespace sluice::planners {

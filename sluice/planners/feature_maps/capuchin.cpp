@@ -106,7 +106,7 @@ class Decisions {
   bool has_slow_room(std::size_t i) const { return measured_[i].bytes <= slow_left_; }
 
   Decision cheaper(std::size_t i) const {
-    const bool again = makes_again_ && maps_[i].can_be_made_again &&
+    const bool again = makes_again_ && maps_[i].can_be_rematerialized &&
                        (!has_slow_room(i) || cost(i, FeatureMapAction::kRecompute) < cost(i, FeatureMapAction::kSwap));
     return {i, again ? FeatureMapAction::kRecompute : FeatureMapAction::kSwap};
   }

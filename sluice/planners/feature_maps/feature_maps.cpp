@@ -4,7 +4,7 @@
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/planners/rescheduled_request.hpp"
-#include "sluice/planners/schedule/making_again.hpp"
+#include "sluice/planners/schedule/rematerialization.hpp"
 
 namespace sluice::planners {
 
@@ -48,7 +48,7 @@ std::vector<FeatureMap> find_feature_maps(const graph::Graph& graph, const graph
     if (graph::is_persistent(role) || role == graph::Role::kOutput) continue;
     FeatureMap map{.tensor = id, .last_forward_use = (behind - 1)->op, .first_backward_use = behind->op};
     for (auto use = uses.begin(); use != behind; ++use) map.writer = use->writes ? use->op : map.writer;
-    map.can_be_made_again = can_be_made_again(graph, {map.writer, id});
+    map.can_be_rematerialized = can_be_rematerialized(graph, {map.writer, id});
     maps.push_back(map);
   }
   std::ranges::stable_sort(maps, {}, &FeatureMap::writer);

@@ -28,7 +28,7 @@ struct FeatureMap {
   graph::OpIndex writer = 0;              // of the value that the backward pass reads
   graph::OpIndex last_forward_use = 0;    // a writer's is the writer
   graph::OpIndex first_backward_use = 0;  // it reads
-  bool can_be_made_again = false;
+  bool can_be_rematerialized = false;
 };
 
 // What the forward pass writes and the backward pass reads, by writer.

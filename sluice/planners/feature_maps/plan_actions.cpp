@@ -2,8 +2,8 @@
 
 #include "sluice/planners/feature_maps/swap_schedules.hpp"
 #include "sluice/planners/rescheduled_request.hpp"
-#include "sluice/planners/schedule/making_again.hpp"
 #include "sluice/planners/schedule/pack.hpp"
+#include "sluice/planners/schedule/rematerialization.hpp"
 
 namespace sluice::planners {
 namespace {
@@ -23,8 +23,8 @@ Result<std::vector<graph::OpIndex>> schedule_with_actions(const graph::Graph& gr
   for (std::size_t i = 0; i < wanted.maps.size(); ++i) {
     forgotten[wanted.maps[i].tensor] = wanted.actions[i] == FeatureMapAction::kRecompute;
   }
-  const Forgetting forgetting{.forgets = [&](const OpValue& value) { return forgotten[value.tensor]; }};
-  return schedule_making_again(graph, forgetting, wanted.planner);
+  const Rematerialization rematerialization{.forgets = [&](const OpValue& value) { return forgotten[value.tensor]; }};
+  return schedule_rematerialization(graph, rematerialization, wanted.planner);
 }
 
 plan::PlanBuilder build(const PlanRequest& step, const graph::Liveness& liveness, memory::TierId slow,

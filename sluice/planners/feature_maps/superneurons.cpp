@@ -20,7 +20,7 @@ FeatureMapAction action_by_type(const graph::Graph& graph, const FeatureMap& map
   const graph::OpKind kind = graph.op(map.writer).kind;
   if (kind == graph::OpKind::kConv2d) return FeatureMapAction::kSwap;
   const bool cheap = std::ranges::find(kCheapKinds, kind) != kCheapKinds.end();
-  return cheap && map.can_be_made_again ? FeatureMapAction::kRecompute : FeatureMapAction::kKeep;
+  return cheap && map.can_be_rematerialized ? FeatureMapAction::kRecompute : FeatureMapAction::kKeep;
 }
 
 Result<plan::Plan> plan_superneurons(const PlanRequest& request) {

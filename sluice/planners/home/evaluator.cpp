@@ -6,7 +6,7 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/graph/ops/op_traits.hpp"
 #include "sluice/plan/rooms.hpp"
-#include "sluice/planners/schedule/making_again.hpp"
+#include "sluice/planners/schedule/rematerialization.hpp"
 
 namespace sluice::planners {
 
@@ -220,11 +220,11 @@ class PolicyEvaluator::Run {
       std::erase(scratch_.ahead, map);
       clock_ = std::max(clock_, scratch_.here[map]);
     } else if (scratch_.at_hand[map] == 0) {
-      make_again(map, stage);
+      rematerialize(map, stage);
     }
   }
 
-  void make_again(std::size_t map, const Stage& stage) {
+  void rematerialize(std::size_t map, const Stage& stage) {
     for (const std::size_t from : all_.maps_[map].from) bring(from, stage);
     clock_ += all_.maps_[map].again;
     appears(map);

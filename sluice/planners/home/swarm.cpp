@@ -24,7 +24,7 @@ Policy drawn_policy(const std::vector<FeatureMap>& maps, std::uint64_t seed, std
   const double keeps = draw(0), swaps = draw(1), makes = draw(2);
   Policy policy;
   for (std::size_t i = 0; i < maps.size(); ++i) {
-    const double drawn = draw(3 + i) * (keeps + swaps + (maps[i].can_be_made_again ? makes : 0));
+    const double drawn = draw(3 + i) * (keeps + swaps + (maps[i].can_be_rematerialized ? makes : 0));
     policy.push_back(drawn < keeps ? kKeep : drawn < keeps + swaps ? kSwap : kRecompute);
   }
   return policy;

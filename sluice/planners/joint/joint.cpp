@@ -8,7 +8,7 @@
 // that were made until then (PlanningWatch).
 //
 //   deferred   updates run later, where the links have room (planners/schedule/deferral.hpp)
-//   again      what is worth making again is not kept or fetched, and what is not is kept (make_again.hpp)
+//   again      what is worth making again is not kept or fetched, and what is not is kept (rematerialize.hpp)
 //
 // Where they are named (joint_additions.hpp), the same is done once more with other kernels, and with tensors that move
 // encoded; that is taken where it is clearly faster. Named, other processors may run updates (on_processors.hpp).
@@ -27,9 +27,9 @@
 #include "sluice/planners/joint/finalists.hpp"
 #include "sluice/planners/joint/joint_additions.hpp"
 #include "sluice/planners/joint/kernels_by_price.hpp"
-#include "sluice/planners/joint/make_again.hpp"
 #include "sluice/planners/joint/moves.hpp"
 #include "sluice/planners/joint/on_processors.hpp"
+#include "sluice/planners/joint/rematerialize.hpp"
 #include "sluice/planners/joint/savings.hpp"
 #include "sluice/planners/rescheduled_request.hpp"
 #include "sluice/planners/schedule/deferral.hpp"
@@ -44,7 +44,7 @@ constexpr std::size_t kMostPlanned = 3;  // drafts that are planned with care
 constexpr double kNothingLost = 1e-6;    // lost by a plan beside which no other is sought, of the compute time
 constexpr double kKeepsUp = 1.01;        // of the time of the moves by prices: what sentinel may take to be asked again
 constexpr double kWorthMoves = 1.1;      // of the fastest plan so far: what home's may take for its order to be planned
-constexpr double kPaysToMakeAgain = 0.99;  // of the bound of the graph's own order, to try it in other orders
+constexpr double kPaysToRematerialize = 0.99;  // of the bound of the graph's own order, to try it in other orders
 
 // A step to plan: its schedule, and what is known of it.
 struct Step {
@@ -156,12 +156,12 @@ class JointSearch {
 
   // In that order, and with something made again. Returns whether that lowers the bound enough to try it elsewhere.
   bool add_order(std::vector<graph::OpIndex> order) {
-    std::vector<PricedSchedule> schedules = make_again(asked(order)->request());
+    std::vector<PricedSchedule> schedules = rematerialize(asked(order)->request());
     if (schedules.empty()) {
       steps_.push_back({.schedule = std::move(order)});
       return false;
     }
-    const bool pays = schedules.back().bound.seconds < kPaysToMakeAgain * schedules.front().bound.seconds;
+    const bool pays = schedules.back().bound.seconds < kPaysToRematerialize * schedules.front().bound.seconds;
     steps_.push_back({.schedule = order, .prices = std::move(schedules.front().bound.prices)});
     for (PricedSchedule& again : std::span(schedules).subspan(1)) {
       steps_.push_back(

@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::string_view kFirstPlanBy = "sentinel";
 constexpr std::string_view kProgrammedBy = "autotm-sync";
-constexpr std::string_view kMadeAgainBy = "checkmate:seconds=5";
+constexpr std::string_view kRematerializedBy = "checkmate:seconds=5";
 constexpr std::string_view kSearchedBy = "home:particles=100:iterations=100";
 constexpr std::string_view kEncodedBy = "sentinel:additions=choice+staying+in-place+ahead+prices+lending+encode";
 constexpr std::size_t kMostSearched = 3;  // drafts that the exact search packs
@@ -208,7 +208,7 @@ Result<TimedPlan> plan_by_sentinel(const PlanRequest& request) {
 
 Result<TimedPlan> plan_by_program(const PlanRequest& request) { return plan_by(kProgrammedBy, request); }
 
-Result<TimedPlan> plan_without_moves(const PlanRequest& request) { return plan_by(kMadeAgainBy, request); }
+Result<TimedPlan> plan_without_moves(const PlanRequest& request) { return plan_by(kRematerializedBy, request); }
 
 Result<TimedPlan> plan_by_swarm(const PlanRequest& request) { return plan_by(kSearchedBy, request); }
 

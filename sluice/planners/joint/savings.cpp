@@ -46,7 +46,7 @@ std::vector<Saving> SavingSearch::makings() const {
       if (!uses[i].reads || uses[i].op == uses[i - 1].op + 1) continue;
       const double pays = least(uses[i - 1].op, uses[i].op, false) * static_cast<double>(tensor.bytes);
       if (pays <= 0) continue;
-      std::optional<Making> making = made_again(id, uses[i].op, kDeepest);
+      std::optional<Making> making = rematerialized(id, uses[i].op, kDeepest);
       if (!making || making->costs >= pays) continue;
       found.push_back({pays - making->costs, uses[i].op, std::move(making->slots), std::move(making->made),
                        std::move(making->read)});
@@ -125,8 +125,8 @@ graph::OpIndex SavingSearch::last_write(graph::TensorId id, graph::OpIndex befor
   return it == all.begin() ? -1 : *(it - 1);
 }
 
-std::optional<SavingSearch::Making> SavingSearch::made_again(graph::TensorId id, graph::OpIndex before,
-                                                             int depth) const {
+std::optional<SavingSearch::Making> SavingSearch::rematerialized(graph::TensorId id, graph::OpIndex before,
+                                                                 int depth) const {
   const std::vector<graph::OpIndex> writers = writers_of(id, before);
   if (depth == 0 || writers.empty() || writers.size() > kMostWriters) return std::nullopt;
   Making making;
@@ -169,7 +169,7 @@ bool SavingSearch::add_operand(graph::TensorId id, graph::OpIndex writer, graph:
   const double waits = extra_use(id, before, before - 1) * static_cast<double>(graph_.tensor(id).bytes);
   if (waits <= 0) return true;
   if (!graph::is_persistent(graph_.tensor(id).role)) {
-    std::optional<Making> again = made_again(id, before, depth - 1);
+    std::optional<Making> again = rematerialized(id, before, depth - 1);
     if (again && again->costs < waits && is_apart(*again, making)) {
       making.slots.insert(making.slots.end(), again->slots.begin(), again->slots.end());
       making.made.merge(again->made);

@@ -57,7 +57,7 @@ class SavingSearch {
   std::vector<graph::OpIndex> writers_of(graph::TensorId id, graph::OpIndex before) const;
   graph::OpIndex last_write(graph::TensorId id, graph::OpIndex before) const;
 
-  std::optional<Making> made_again(graph::TensorId id, graph::OpIndex before, int depth) const;
+  std::optional<Making> rematerialized(graph::TensorId id, graph::OpIndex before, int depth) const;
   bool add_writer(graph::OpIndex writer, graph::TensorId id, graph::OpIndex before, int depth, Making& making) const;
   bool add_operand(graph::TensorId id, graph::OpIndex writer, graph::OpIndex before, int depth, Making& making) const;
   static bool is_apart(const Making& a, const Making& b);

@@ -7,7 +7,7 @@
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/graph/liveness.hpp"
-#include "sluice/planners/schedule/making_again.hpp"
+#include "sluice/planners/schedule/rematerialization.hpp"
 
 namespace sluice::planners {
 namespace {
@@ -86,10 +86,11 @@ class Segments {
 Result<std::vector<graph::OpIndex>> schedule_with_checkpoints(const graph::Graph& graph, double length,
                                                               std::string_view planner) {
   const Segments segments(graph, length);
-  const Forgetting forgetting{.forgets = [&](const OpValue& value) { return segments.forgets(value.writer); },
-                              .group = [&](graph::OpIndex op) { return segments.segment_of(op); },
-                              .in_every_batch = true};
-  return schedule_making_again(graph, forgetting, planner);
+  const Rematerialization rematerialization{
+      .forgets = [&](const OpValue& value) { return segments.forgets(value.writer); },
+      .group = [&](graph::OpIndex op) { return segments.segment_of(op); },
+      .in_every_batch = true};
+  return schedule_rematerialization(graph, rematerialization, planner);
 }
 
 std::int64_t forward_spans(const graph::Graph& graph) {

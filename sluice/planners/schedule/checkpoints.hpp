@@ -19,7 +19,7 @@
 
 namespace sluice::planners {
 
-// The schedule with segments of `length` layer spans (graph/liveness.hpp). Errors are those of schedule_making_again(),
+// The schedule with segments of `length` layer spans (graph/liveness.hpp). Errors are those of schedule_rematerialization(),
 // whose message `planner` begins.
 Result<std::vector<graph::OpIndex>> schedule_with_checkpoints(const graph::Graph& graph, double length,
                                                               std::string_view planner);

@@ -1,6 +1,6 @@
 // Keeping what fits instead of making it again.
 //
-// A training graph makes cheap activations again in the backward pass (graph/autodiff/recompute.hpp), which pays where
+// A training graph makes cheap activations again in the backward pass (graph/autodiff/rematerialize.hpp), which pays where
 // memory is short. Where everything fits with room to spare, the ops that make them again are left out of the schedule
 // (graph/reschedule.hpp), those first that take the most time for each byte that is then kept.
 #pragma once

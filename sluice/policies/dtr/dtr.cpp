@@ -73,7 +73,7 @@ class RunningStep {
   Status bring(std::vector<ValueId> inputs) {
     std::ranges::sort(inputs);
     for (const ValueId input : inputs) {
-      if (!places_.resident(input)) SLUICE_RETURN_IF_ERROR(make_again(input));
+      if (!places_.resident(input)) SLUICE_RETURN_IF_ERROR(rematerialize(input));
       places_.lock(input);
     }
     return {};
@@ -84,7 +84,7 @@ class RunningStep {
     (form == Form::kFirst ? done_.computation : done_.recomputation) += seconds;
   }
 
-  Status make_again(ValueId id) {
+  Status rematerialize(ValueId id) {
     SLUICE_CHECK(value(id).evictable, "only what can be made again is evicted");
     if (++done_.runs_again > kMostRunsAgain * std::ssize(step_.first)) return too_much_again();
     return run_op(step_.again[as_index(value(id).maker)], Form::kAgain);

@@ -26,7 +26,7 @@ class Neighbourhoods {
     evicted_.insert(id);
     classes_.add(id, cost, touching(id));
   }
-  void make_again(ValueId id) {
+  void rematerialize(ValueId id) {
     evicted_.erase(id);
     classes_.remove(id);
   }
@@ -91,7 +91,7 @@ TEST(EvictedClasses, NeverLessThanTheNeighbourhood) {
     }
     for (int i = 0; i < 200; ++i) {
       const auto id = random.between<ValueId>(0, kValues - 1);
-      graph.evicted(id) ? graph.make_again(id) : graph.evict(id, random.between(1, 100));
+      graph.evicted(id) ? graph.rematerialize(id) : graph.evict(id, random.between(1, 100));
       for (ValueId each = 0; each < kValues; ++each) {
         if (!graph.evicted(each)) {
           EXPECT_GE(graph.by_classes(each), graph.by_paths(each)) << each;
@@ -110,7 +110,7 @@ TEST(EvictedClasses, WhatIsMadeAgainLeavesItsClassWhole) {
   EXPECT_EQ(chain.by_classes(0), 10);
   chain.evict(2, 20);
   EXPECT_EQ(chain.by_classes(0), 60);
-  chain.make_again(2);
+  chain.rematerialize(2);
   EXPECT_EQ(chain.by_classes(0), 40) << "10 is what the neighbourhood costs";
   EXPECT_EQ(chain.by_paths(0), 10);
   EXPECT_EQ(chain.by_classes(2), 40) << "the class on both sides counts once";

@@ -30,7 +30,7 @@ Status read_shape(const JsonReader& reader, models::ModelOptions& shape) {
 }
 
 Status read_optimizer(const JsonReader& reader, graph::OptimizerOptions& optimizer) {
-  bool keep_norm_outputs = optimizer.recompute == graph::Recompute::kNothing;
+  bool keep_norm_outputs = optimizer.rematerialize == graph::Rematerialize::kNothing;
   if (reader.has("optimizer")) {
     SLUICE_RETURN_IF_ERROR(reader.read_parsed("optimizer", graph::parse_optimizer, optimizer.optimizer));
     graph::use_usual_hyperparameters(optimizer);
@@ -47,7 +47,7 @@ Status read_optimizer(const JsonReader& reader, graph::OptimizerOptions& optimiz
   SLUICE_RETURN_IF_ERROR(reader.read_if_present("ranks", optimizer.ranks));
   SLUICE_RETURN_IF_ERROR(reader.read_if_present("loss_scale", optimizer.loss_scale));
   SLUICE_RETURN_IF_ERROR(reader.read_if_present("keep_norm_outputs", keep_norm_outputs));
-  optimizer.recompute = keep_norm_outputs ? graph::Recompute::kNothing : graph::Recompute::kCheap;
+  optimizer.rematerialize = keep_norm_outputs ? graph::Rematerialize::kNothing : graph::Rematerialize::kCheap;
   return {};
 }
 
@@ -90,7 +90,7 @@ json workload_to_json(const WorkloadOptions& options) {
                 {"accumulate", optimizer.accumulate},
                 {"ranks", optimizer.ranks},
                 {"loss_scale", optimizer.loss_scale},
-                {"keep_norm_outputs", optimizer.recompute == graph::Recompute::kNothing},
+                {"keep_norm_outputs", optimizer.rematerialize == graph::Rematerialize::kNothing},
                 {"precision", to_string(options.precision)},
                 {"finer_slices", options.finer_slices},
                 {"threads", options.threads},

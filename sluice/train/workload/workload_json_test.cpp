@@ -18,8 +18,8 @@ TEST(WorkloadJsonTest, EveryFieldSurvivesTheRoundTrip) {
   options.onnx = "/some/file.onnx";
   options.onnx_loss = onnx::OnnxLoss::kMaskedToken;
   options.shape = {3, 64, 5, 77, 128, 4, 0.25F};
-  options.optimizer = {graph::Optimizer::kAdamW,  0.8F, 0.95F, 1e-6F, 0.01F, true, 0.5F, 3, 2, 1024,
-                       graph::Recompute::kNothing};
+  options.optimizer = {graph::Optimizer::kAdamW,      0.8F, 0.95F, 1e-6F, 0.01F, true, 0.5F, 3, 2, 1024,
+                       graph::Rematerialize::kNothing};
   options.precision = graph::Precision::kBF16;
   options.finer_slices = 4;
   options.threads = 7;
@@ -32,7 +32,7 @@ TEST(WorkloadJsonTest, EveryFieldSurvivesTheRoundTrip) {
   ASSERT_TRUE(again.ok()) << again.error().message;
   EXPECT_EQ(workload_to_json(*again), document);
   EXPECT_EQ(again->optimizer.optimizer, graph::Optimizer::kAdamW);
-  EXPECT_EQ(again->optimizer.recompute, graph::Recompute::kNothing);
+  EXPECT_EQ(again->optimizer.rematerialize, graph::Rematerialize::kNothing);
   EXPECT_EQ(again->shape.sequence, 77);
 }
 

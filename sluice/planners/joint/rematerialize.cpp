@@ -1,4 +1,4 @@
-#include "sluice/planners/joint/make_again.hpp"
+#include "sluice/planners/joint/rematerialize.hpp"
 
 #include <numeric>
 #include <optional>
@@ -90,7 +90,7 @@ bool improve(const PlanRequest& request, std::vector<Saving> (SavingSearch::*fin
 
 }  // namespace
 
-std::vector<PricedSchedule> make_again(const PlanRequest& request) {
+std::vector<PricedSchedule> rematerialize(const PlanRequest& request) {
   std::vector<graph::OpIndex> own(request.graph.ops().size());
   std::iota(own.begin(), own.end(), 0);
   std::optional<PricedStep> step = priced(request, std::move(own));

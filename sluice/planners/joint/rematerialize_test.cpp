@@ -1,5 +1,5 @@
 // What joint makes again: where it pays, nothing else, and every value as before.
-#include "sluice/planners/joint/make_again.hpp"
+#include "sluice/planners/joint/rematerialize.hpp"
 
 #include <gtest/gtest.h>
 
@@ -17,9 +17,9 @@
 namespace sluice::planners {
 namespace {
 
-enum class Wide : std::uint8_t { kKept, kMadeAgain };
+enum class Wide : std::uint8_t { kKept, kRematerialized };
 
-// x (1 MiB) > wide (100 MiB) > narrow > crowd, which takes 100 MiB itself > end, which reads wide again. kMadeAgain:
+// x (1 MiB) > wide (100 MiB) > narrow > crowd, which takes 100 MiB itself > end, which reads wide again. kRematerialized:
 // made anew directly before.
 graph::Graph wide_over_a_crowd(graph::OpKind makes_wide = graph::OpKind::kRelu, Wide at_the_end = Wide::kKept) {
   graph::Graph graph;
@@ -34,7 +34,7 @@ graph::Graph wide_over_a_crowd(graph::OpKind makes_wide = graph::OpKind::kRelu, 
   graph.add_op({.name = "crowd", .kind = graph::OpKind::kUnary, .inputs = {narrow}, .outputs = {crowd}});
   graph.add_op({.name = "after", .kind = graph::OpKind::kUnary, .inputs = {crowd}, .outputs = {after}});
   graph::TensorId read = wide;
-  if (at_the_end == Wide::kMadeAgain) {
+  if (at_the_end == Wide::kRematerialized) {
     read = tensor("wide.again", 100 * kMiB);
     graph.add_op({.name = "wide.again", .kind = makes_wide, .inputs = {x}, .outputs = {read}});
   }
@@ -56,9 +56,9 @@ struct WideProblem {
   PlanningProblem problem;
 };
 
-TEST(MakeAgain, InsteadOfFetchingWhatIsQuickToMake) {
+TEST(Rematerialize, InsteadOfFetchingWhatIsQuickToMake) {
   const WideProblem quick(1e-3);
-  const auto schedules = make_again(quick.request(104 * kMiB));
+  const auto schedules = rematerialize(quick.request(104 * kMiB));
   ASSERT_EQ(schedules.size(), 2U);
   EXPECT_EQ(schedules[0].schedule, (std::vector<graph::OpIndex>{0, 1, 2, 3, 4}));
   EXPECT_EQ(schedules[1].schedule, (std::vector<graph::OpIndex>{0, 1, 2, 3, 0, 4}));
@@ -66,59 +66,59 @@ TEST(MakeAgain, InsteadOfFetchingWhatIsQuickToMake) {
   EXPECT_NEAR(schedules[1].bound.seconds, 6e-3, 1e-4) << "an op more";
 }
 
-TEST(MakeAgain, NothingThatTakesLongerThanItsCopies) {
+TEST(Rematerialize, NothingThatTakesLongerThanItsCopies) {
   const WideProblem slow(1);
-  EXPECT_EQ(make_again(slow.request(104 * kMiB)).size(), 1U);
+  EXPECT_EQ(rematerialize(slow.request(104 * kMiB)).size(), 1U);
 }
 
-TEST(MakeAgain, NothingWhereEverythingFits) {
+TEST(Rematerialize, NothingWhereEverythingFits) {
   const WideProblem quick(1e-3);
-  EXPECT_EQ(make_again(quick.request(300 * kMiB)).size(), 1U);
+  EXPECT_EQ(rematerialize(quick.request(300 * kMiB)).size(), 1U);
 }
 
-TEST(MakeAgain, KeepsWhatTheGraphMakesAgainWhereItFits) {
-  const WideProblem again(1e-3, wide_over_a_crowd(graph::OpKind::kRelu, Wide::kMadeAgain));
-  const auto roomy = make_again(again.request(300 * kMiB));
+TEST(Rematerialize, KeepsWhatTheGraphMakesAgainWhereItFits) {
+  const WideProblem again(1e-3, wide_over_a_crowd(graph::OpKind::kRelu, Wide::kRematerialized));
+  const auto roomy = rematerialize(again.request(300 * kMiB));
   ASSERT_EQ(roomy.size(), 2U);
   EXPECT_EQ(roomy[1].schedule, (std::vector<graph::OpIndex>{0, 1, 2, 3, 5}));
   EXPECT_NEAR(roomy[1].bound.seconds, 5e-3, 1e-6) << "an op less";
-  EXPECT_EQ(make_again(again.request(104 * kMiB)).size(), 1U) << "where it does not fit, it is made again";
+  EXPECT_EQ(rematerialize(again.request(104 * kMiB)).size(), 1U) << "where it does not fit, it is made again";
 }
 
-TEST(MakeAgain, FetchesWhatTakesTheGraphLonger) {
-  const WideProblem again(1, wide_over_a_crowd(graph::OpKind::kRelu, Wide::kMadeAgain));
-  const auto tight = make_again(again.request(104 * kMiB));
+TEST(Rematerialize, FetchesWhatTakesTheGraphLonger) {
+  const WideProblem again(1, wide_over_a_crowd(graph::OpKind::kRelu, Wide::kRematerialized));
+  const auto tight = rematerialize(again.request(104 * kMiB));
   ASSERT_EQ(tight.size(), 2U);
   EXPECT_EQ(tight[1].schedule, (std::vector<graph::OpIndex>{0, 1, 2, 3, 5}));
 }
 
-TEST(MakeAgain, NothingOfWhatRunsOnce) {
+TEST(Rematerialize, NothingOfWhatRunsOnce) {
   const WideProblem given(1e-3, wide_over_a_crowd(graph::OpKind::kInput));
   ASSERT_FALSE(graph::may_repeat(graph::OpKind::kInput));
-  EXPECT_EQ(make_again(given.request(104 * kMiB)).size(), 1U);
+  EXPECT_EQ(rematerialize(given.request(104 * kMiB)).size(), 1U);
 }
 
 // What made it is overwritten by the time it would be made again.
-TEST(MakeAgain, NothingWhoseOperandsHaveChanged) {
+TEST(Rematerialize, NothingWhoseOperandsHaveChanged) {
   graph::Graph graph = wide_over_a_crowd();
   const graph::TensorId x = graph.op(0).inputs[0];
   graph.op(3).outputs.push_back(x);
   const WideProblem changed(1e-3, std::move(graph));
-  EXPECT_EQ(make_again(changed.request(104 * kMiB)).size(), 1U);
+  EXPECT_EQ(rematerialize(changed.request(104 * kMiB)).size(), 1U);
 }
 
-TEST(MakeAgain, NothingWithoutPrices) {
+TEST(Rematerialize, NothingWithoutPrices) {
   WideProblem quick(1e-3);
   quick.problem.machine.links[1].bandwidth = 0;  // nobody knows what copies take
-  EXPECT_TRUE(make_again(quick.request(104 * kMiB)).empty());
+  EXPECT_TRUE(rematerialize(quick.request(104 * kMiB)).empty());
 }
 
-TEST(MakeAgain, LeavesEveryValueAsItIsAndLowersTheBound) {
+TEST(Rematerialize, LeavesEveryValueAsItIsAndLowersTheBound) {
   int found = 0;
   for (std::uint64_t seed = 1; seed <= 120; ++seed) {
     SCOPED_TRACE(seed);
     PlanningProblem problem(testing::random_graph(seed, {.most_bytes = 8 * kMiB}), "file", 3e8, 4e10);
-    const auto schedules = make_again(problem.request(0.4));
+    const auto schedules = rematerialize(problem.request(0.4));
     ASSERT_FALSE(schedules.empty());
     if (schedules.size() == 1) continue;
     ++found;
@@ -130,9 +130,9 @@ TEST(MakeAgain, LeavesEveryValueAsItIsAndLowersTheBound) {
 }
 
 // A network whose expanded activations are cheap to make from narrow ones.
-TEST(MakeAgain, MakesMobileNetFaster) {
+TEST(Rematerialize, MakesMobileNetFaster) {
   const PlanningProblem problem(merged_model("mobilenet_v2", 32, 64), "file", 5e8, 4e10);
-  const auto schedules = make_again(problem.request(0.3));
+  const auto schedules = rematerialize(problem.request(0.3));
   ASSERT_EQ(schedules.size(), 2U);
   EXPECT_LT(schedules[1].bound.seconds, 0.95 * schedules[0].bound.seconds);
 }

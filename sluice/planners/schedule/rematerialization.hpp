@@ -32,7 +32,7 @@ std::vector<std::vector<OpValue>> values_read(const graph::Graph& graph);
 
 inline constexpr int kByItself = -1;
 
-struct Forgetting {
+struct Rematerialization {
   // Whether a value is forgotten, where it can be made again.
   std::function<bool(const OpValue&)> forgets;
   // With the first value that is missed, all of its group are made again that somebody still reads; kByItself: no other.
@@ -43,10 +43,11 @@ struct Forgetting {
 
 // Whether what the op writes into the tensor can be made again at all: the op may repeat, and the tensor is neither
 // persistent nor the caller's.
-bool can_be_made_again(const graph::Graph& graph, const OpValue& value);
+bool can_be_rematerialized(const graph::Graph& graph, const OpValue& value);
 
 // kUnsupported where a value is needed again that nothing can make again; `planner` begins the message.
-Result<std::vector<graph::OpIndex>> schedule_making_again(const graph::Graph& graph, const Forgetting& forgetting,
-                                                          std::string_view planner);
+Result<std::vector<graph::OpIndex>> schedule_rematerialization(const graph::Graph& graph,
+                                                               const Rematerialization& rematerialization,
+                                                               std::string_view planner);
 
 }  // namespace sluice::planners

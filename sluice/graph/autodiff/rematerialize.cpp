@@ -1,4 +1,4 @@
-#include "sluice/graph/autodiff/recompute.hpp"
+#include "sluice/graph/autodiff/rematerialize.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -67,11 +67,11 @@ void put_weights_first(Graph& graph) {
   }
 }
 
-class Recomputation {
+class Rematerialization {
  public:
-  Recomputation(Graph& graph, Recompute what)
+  Rematerialization(Graph& graph, Rematerialize what)
       : graph_(graph),
-        chains_(what == Recompute::kChains),
+        chains_(what == Rematerialize::kChains),
         before_(graph.ops().size()),
         readers_(graph.tensors().size()),
         writers_(graph.tensors().size()),
@@ -155,12 +155,12 @@ class Recomputation {
       if (std::any_of(writes.begin(), writes.end(), [&](OpIndex i) { return i > index && i < place; })) return false;
       const bool kept = is_persistent(graph_.tensor(id).role) ||
                         std::any_of(uses.begin(), uses.end(), [&](OpIndex i) { return i >= place; });
-      return kept || made_again(id, place, behind);
+      return kept || rematerialized(id, place, behind);
     });
   }
 
   // As one of a chain, `behind` of which are made from it, each from the next.
-  bool made_again(TensorId id, OpIndex place, int behind) const {
+  bool rematerialized(TensorId id, OpIndex place, int behind) const {
     const auto& writes = writers_[as_index(id)];
     return chains_ && behind < kLongestChain && writes.size() == 1 && graph_.op(writes[0]).outputs[0] == id &&
            cheap(graph_.op(writes[0])) && has_operands(writes[0], place, behind_operands(writes[0], behind));
@@ -185,9 +185,9 @@ class Recomputation {
 
 }  // namespace
 
-void recompute_activations(Graph& training, Recompute what) {
-  if (what == Recompute::kChains) put_weights_first(training);
-  Recomputation(training, what).run();
+void rematerialize_activations(Graph& training, Rematerialize what) {
+  if (what == Rematerialize::kChains) put_weights_first(training);
+  Rematerialization(training, what).run();
 }
 
 }  // namespace sluice::graph

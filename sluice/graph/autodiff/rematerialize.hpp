@@ -15,6 +15,6 @@ namespace sluice::graph {
 
 // Inserts each op that makes an activation again directly before the first backward op that reads it, in that op's
 // layer; all backward readers get the new tensor ("<name>.again").
-void recompute_activations(Graph& training, Recompute what);
+void rematerialize_activations(Graph& training, Rematerialize what);
 
 }  // namespace sluice::graph

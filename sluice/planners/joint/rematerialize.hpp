@@ -22,6 +22,6 @@ struct PricedSchedule {
 
 // The step of `request` in its own order; where that lowers the bound, with what pays made again; and where that lowers
 // it further, without what does not pay to be made again. Nothing where the machine has no prices.
-std::vector<PricedSchedule> make_again(const PlanRequest& request);
+std::vector<PricedSchedule> rematerialize(const PlanRequest& request);
 
 }  // namespace sluice::planners

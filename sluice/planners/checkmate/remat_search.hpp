@@ -23,6 +23,6 @@ namespace sluice::planners {
 
 // `trade`: the exponent of the memory that is saved; above 1 large values go first. Nothing where no further value helps
 // and there is still too much.
-std::optional<RematRuns> runs_by_forgetting(const RematProblem& problem, double trade);
+std::optional<RematRuns> search_remat_runs(const RematProblem& problem, double trade);
 
 }  // namespace sluice::planners

@@ -1,4 +1,4 @@
-#include "sluice/planners/checkmate/forgetting_search.hpp"
+#include "sluice/planners/checkmate/remat_search.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -16,9 +16,9 @@ constexpr int kTwiceForgotten = 2;
 using TimesForgotten = IdVector<int, int>;  // by value: 0 to kTwiceForgotten
 
 // The step in which values are forgotten and made again when they are missed.
-class ForgetfulStep {
+class RematStep {
  public:
-  ForgetfulStep(const RematProblem& problem, const IdVector<int, Interval<int>>& gaps, const TimesForgotten& forgotten)
+  RematStep(const RematProblem& problem, const IdVector<int, Interval<int>>& gaps, const TimesForgotten& forgotten)
       : problem_(problem), gaps_(gaps), forgotten_(forgotten), present_(problem.values.size(), false) {}
 
   // Nothing where something is missing that cannot be made again.
@@ -55,9 +55,9 @@ class ForgetfulStep {
   RematRuns runs_;
 };
 
-class ForgettingSearch {
+class RematSearch {
  public:
-  ForgettingSearch(const RematProblem& problem, double trade)
+  RematSearch(const RematProblem& problem, double trade)
       : problem_(problem), trade_(trade), forgotten_(problem.values.size(), 0) {
     for (const RematValue& value : problem.values) gaps_.push_back(longest_gap(value));
     state_ = *evaluate();
@@ -90,7 +90,7 @@ class ForgettingSearch {
   }
 
   std::optional<State> evaluate() const {
-    std::optional<RematRuns> runs = ForgetfulStep(problem_, gaps_, forgotten_).run();
+    std::optional<RematRuns> runs = RematStep(problem_, gaps_, forgotten_).run();
     if (!runs) return std::nullopt;
     const Bytes over = bytes_over_capacity(problem_, *runs);
     const Seconds seconds = run_seconds(problem_, *runs);
@@ -168,8 +168,8 @@ class ForgettingSearch {
 
 }  // namespace
 
-std::optional<RematRuns> runs_by_forgetting(const RematProblem& problem, double trade) {
-  return ForgettingSearch(problem, trade).search();
+std::optional<RematRuns> search_remat_runs(const RematProblem& problem, double trade) {
+  return RematSearch(problem, trade).search();
 }
 
 }  // namespace sluice::planners

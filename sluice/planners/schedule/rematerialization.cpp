@@ -1,4 +1,4 @@
-#include "sluice/planners/schedule/making_again.hpp"
+#include "sluice/planners/schedule/rematerialization.hpp"
 
 #include <fmt/format.h>
 
@@ -13,11 +13,11 @@ namespace {
 
 constexpr graph::OpIndex kForgotten = -2;
 
-class MakingAgain {
+class Rematerializing {
  public:
-  MakingAgain(const graph::Graph& graph, const Forgetting& forgetting, std::string_view planner)
+  Rematerializing(const graph::Graph& graph, const Rematerialization& rematerialization, std::string_view planner)
       : graph_(graph),
-        forgetting_(forgetting),
+        rematerialization_(rematerialization),
         planner_(planner),
         reads_(values_read(graph)),
         has_run_(graph.ops().size(), false),
@@ -25,9 +25,9 @@ class MakingAgain {
 
   Result<std::vector<graph::OpIndex>> write() && {
     for (graph::OpIndex index = 0; index < graph_.op_count(); ++index) {
-      if (forgetting_.in_every_batch && graph_.op(index).kind == graph::OpKind::kInput) backward_ = false;
+      if (rematerialization_.in_every_batch && graph_.op(index).kind == graph::OpKind::kInput) backward_ = false;
       if (graph_.op(index).phase != graph::Phase::kForward && !backward_) forget();
-      if (backward_) SLUICE_RETURN_IF_ERROR(make_again_for(index));
+      if (backward_) SLUICE_RETURN_IF_ERROR(rematerialize_for(index));
       run(index);
     }
     return std::move(schedule_);
@@ -38,7 +38,7 @@ class MakingAgain {
     backward_ = true;
     for (graph::TensorId id = 0; id < graph_.tensor_count(); ++id) {
       graph::OpIndex& writer = holds_[as_index(id)];
-      if (writer >= 0 && forgetting_.forgets({writer, id}) && can_be_made_again(graph_, {writer, id})) {
+      if (writer >= 0 && rematerialization_.forgets({writer, id}) && can_be_rematerialized(graph_, {writer, id})) {
         writer = kForgotten;
       }
     }
@@ -47,19 +47,19 @@ class MakingAgain {
   bool at_hand(const OpValue& value) const { return holds_[as_index(value.tensor)] == value.writer; }
 
   // What the op misses, and of its groups all that the rest of the step reads.
-  Status make_again_for(graph::OpIndex reader) {
+  Status rematerialize_for(graph::OpIndex reader) {
     std::set<int> groups;
     std::set<graph::OpIndex> wanted;
     for (const OpValue& value : reads_[as_index(reader)]) {
       if (at_hand(value)) continue;
       SLUICE_RETURN_IF_ERROR(want(value, wanted));
-      if (const int group = forgetting_.group(value.writer); group != kByItself) groups.insert(group);
+      if (const int group = rematerialization_.group(value.writer); group != kByItself) groups.insert(group);
     }
     if (wanted.empty()) return {};
     for (graph::OpIndex index = reader; index < graph_.op_count() && !groups.empty(); ++index) {
       for (const OpValue& value : reads_[as_index(index)]) {
         const bool lost = value.writer >= 0 && value.writer < reader && !at_hand(value);
-        if (lost && groups.contains(forgetting_.group(value.writer))) {
+        if (lost && groups.contains(rematerialization_.group(value.writer))) {
           SLUICE_RETURN_IF_ERROR(want(value, wanted));
         }
       }
@@ -130,7 +130,7 @@ class MakingAgain {
   }
 
   const graph::Graph& graph_;
-  const Forgetting& forgetting_;
+  const Rematerialization& rematerialization_;
   std::string_view planner_;
   std::vector<std::vector<OpValue>> reads_;  // by op
   std::vector<bool> has_run_;                // by op
@@ -152,7 +152,7 @@ std::vector<std::vector<OpValue>> values_read(const graph::Graph& graph) {
   return reads;
 }
 
-bool can_be_made_again(const graph::Graph& graph, const OpValue& value) {
+bool can_be_rematerialized(const graph::Graph& graph, const OpValue& value) {
   if (value.writer < 0 || !graph::may_repeat(graph.op(value.writer).kind)) return false;
   const graph::Role role = graph.tensor(value.tensor).role;
   const graph::Op again = graph::repeated_form(graph.op(value.writer));
@@ -160,9 +160,10 @@ bool can_be_made_again(const graph::Graph& graph, const OpValue& value) {
          std::ranges::find(again.outputs, value.tensor) != again.outputs.end();
 }
 
-Result<std::vector<graph::OpIndex>> schedule_making_again(const graph::Graph& graph, const Forgetting& forgetting,
-                                                          std::string_view planner) {
-  return MakingAgain(graph, forgetting, planner).write();
+Result<std::vector<graph::OpIndex>> schedule_rematerialization(const graph::Graph& graph,
+                                                               const Rematerialization& rematerialization,
+                                                               std::string_view planner) {
+  return Rematerializing(graph, rematerialization, planner).write();
 }
 
 }  // namespace sluice::planners

@@ -1,4 +1,4 @@
-#include "sluice/graph/autodiff/recompute.hpp"
+#include "sluice/graph/autodiff/rematerialize.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ int backward_count(const Graph& graph, OpKind kind) {
 
 Interval<OpIndex> range(const Graph& graph, TensorId id) { return analyze_liveness(graph).ranges[as_index(id)]; }
 
-TEST(Recompute, MakesAChainAgainFromWhatIsKept) {
+TEST(Rematerialize, MakesAChainAgainFromWhatIsKept) {
   const Graph graph = build_training_graph(network(), {});
   ASSERT_TRUE(validate(graph).ok()) << validate(graph).error().message;
   const OpIndex apply = index_of(graph, OpKind::kBatchNormApply, Phase::kBackward);
@@ -63,7 +63,7 @@ TEST(Recompute, MakesAChainAgainFromWhatIsKept) {
   EXPECT_EQ(graph.tensor(graph.op(apply).outputs[0]).name, "first.batch_norm.again");
 }
 
-TEST(Recompute, OneCopyServesAllBackwardReaders) {
+TEST(Rematerialize, OneCopyServesAllBackwardReaders) {
   const Graph graph = build_training_graph(network(), {});
   const OpIndex apply = index_of(graph, OpKind::kBatchNormApply, Phase::kBackward);
   const OpIndex gradient = index_of(graph, OpKind::kUnaryBackward, Phase::kBackward);
@@ -71,24 +71,24 @@ TEST(Recompute, OneCopyServesAllBackwardReaders) {
   EXPECT_EQ(backward_count(graph, OpKind::kBatchNormApply), 1);
 }
 
-TEST(Recompute, ForwardActivationsDieInTheForwardPass) {
+TEST(Rematerialize, ForwardActivationsDieInTheForwardPass) {
   const Graph graph = build_training_graph(network(), {});
   const OpIndex loss = index_of(graph, OpKind::kSoftmaxCrossEntropy, Phase::kForward);
   for (const OpKind kind : {OpKind::kBatchNorm, OpKind::kUnary}) {
     EXPECT_LT(range(graph, graph.op(index_of(graph, kind, Phase::kForward)).outputs[0]).end, loss);
   }
-  const Graph keeping = build_training_graph(network(), {.recompute = Recompute::kNothing});
+  const Graph keeping = build_training_graph(network(), {.rematerialize = Rematerialize::kNothing});
   EXPECT_EQ(backward_count(keeping, OpKind::kBatchNormApply), 0);
   EXPECT_GT(range(keeping, keeping.op(index_of(keeping, OpKind::kUnary, Phase::kForward)).outputs[0]).end, loss);
 }
 
-TEST(Recompute, KeepsAResultThatItsOwnGradientNeeds) {
+TEST(Rematerialize, KeepsAResultThatItsOwnGradientNeeds) {
   const Graph graph = build_training_graph(network(UnaryFunction::kTanh), {});
   EXPECT_EQ(backward_count(graph, OpKind::kUnary), 0);
   EXPECT_EQ(backward_count(graph, OpKind::kBatchNormApply), 0) << "nobody reads the norm's result later";
 }
 
-TEST(Recompute, KeepsAResultWithAResidual) {
+TEST(Rematerialize, KeepsAResultWithAResidual) {
   GraphBuilder builder("net");
   builder.begin_layer("all");
   TensorId x = builder.conv2d(builder.input(2, 4, 8, 8, 10), {.out_channels = 4});
@@ -102,7 +102,7 @@ TEST(Recompute, KeepsAResultWithAResidual) {
 
 // Attention's probabilities are kept for the softmax's own gradient, so dropout can be repeated on them; a layer norm's
 // input is kept for its own.
-TEST(Recompute, RepeatsDropoutAndLayerNorms) {
+TEST(Rematerialize, RepeatsDropoutAndLayerNorms) {
   GraphBuilder builder("net");
   builder.begin_layer("all");
   const auto data = builder.inputs({{"x", Content::kNoise, {2, 5, 8}}});
@@ -141,8 +141,8 @@ Graph attention(std::int64_t tokens) {
   return std::move(builder.finish()).value();
 }
 
-std::vector<std::string> made_again(const Graph& forward) {
-  const Graph graph = build_training_graph(forward, {.recompute = Recompute::kChains});
+std::vector<std::string> rematerialized(const Graph& forward) {
+  const Graph graph = build_training_graph(forward, {.rematerialize = Rematerialize::kChains});
   EXPECT_TRUE(validate(graph).ok()) << validate(graph).error().message;
   std::vector<std::string> names;
   for (const Op& op : graph.ops()) {
@@ -151,17 +151,17 @@ std::vector<std::string> made_again(const Graph& forward) {
   return names;
 }
 
-TEST(RecomputeChains, AttentionIsMadeAgainFromWhatItIsOf) {
-  EXPECT_EQ(made_again(attention(128)),
+TEST(RematerializeChains, AttentionIsMadeAgainFromWhatItIsOf) {
+  EXPECT_EQ(rematerialized(attention(128)),
             (std::vector<std::string>{"matmul.again", "softmax.again", "matmul_2.again", "reshape.again"}));
 }
 
 // What a long sequence's attention gives takes as many products as a dense layer's result.
-TEST(RecomputeChains, ALargeProductIsKept) {
-  EXPECT_EQ(made_again(attention(512)), (std::vector<std::string>{"matmul.again", "softmax.again"}));
+TEST(RematerializeChains, ALargeProductIsKept) {
+  EXPECT_EQ(rematerialized(attention(512)), (std::vector<std::string>{"matmul.again", "softmax.again"}));
 }
 
-TEST(RecomputeChains, NothingIsMadeAgainWithoutThem) {
+TEST(RematerializeChains, NothingIsMadeAgainWithoutThem) {
   const Graph graph = build_training_graph(attention(128), {});
   EXPECT_TRUE(
       std::none_of(graph.ops().begin(), graph.ops().end(), [](const Op& op) { return op.name.ends_with(".again"); }));
@@ -184,13 +184,13 @@ Graph residual(int blocks) {
   return std::move(builder.finish()).value();
 }
 
-TEST(RecomputeChains, OneOfSixBlocksIsKept) {
-  EXPECT_EQ(made_again(residual(3)).size(), 3U);
-  EXPECT_EQ(made_again(residual(12)).size(), 10U);
+TEST(RematerializeChains, OneOfSixBlocksIsKept) {
+  EXPECT_EQ(rematerialized(residual(3)).size(), 3U);
+  EXPECT_EQ(rematerialized(residual(12)).size(), 10U);
 }
 
 // Its inputs are needed by nobody else; what they are made of is.
-TEST(RecomputeChains, AConcatenationIsMadeAgainWithItsParts) {
+TEST(RematerializeChains, AConcatenationIsMadeAgainWithItsParts) {
   GraphBuilder builder("net");
   builder.begin_layer("all");
   const TensorId x = builder.input(2, 4, 8, 8, 10);
@@ -198,12 +198,12 @@ TEST(RecomputeChains, AConcatenationIsMadeAgainWithItsParts) {
   const TensorId first = branch();
   const TensorId y = builder.concat({first, branch()}, 1);
   builder.softmax_cross_entropy(builder.dense(builder.conv2d(y, {.out_channels = 4}), 10));
-  EXPECT_EQ(made_again(std::move(builder.finish()).value()),
+  EXPECT_EQ(rematerialized(std::move(builder.finish()).value()),
             (std::vector<std::string>{"batch_norm.again", "batch_norm_2.again", "concat.again"}));
 }
 
-TEST(RecomputeChains, TheGradientOfWeightsComesFirst) {
-  const Graph graph = build_training_graph(residual(3), {.recompute = Recompute::kChains});
+TEST(RematerializeChains, TheGradientOfWeightsComesFirst) {
+  const Graph graph = build_training_graph(residual(3), {.rematerialize = Rematerialize::kChains});
   for (OpIndex index = 0; index < graph.op_count(); ++index) {
     if (graph.op(index).kind == OpKind::kConv2dBackwardData) {
       EXPECT_EQ(graph.op(index - 1).kind, OpKind::kConv2dBackwardWeights) << graph.op(index - 1).name;
@@ -212,13 +212,13 @@ TEST(RecomputeChains, TheGradientOfWeightsComesFirst) {
 }
 
 // The gradient of W in W W^T is the data's with the weights' added: in that order.
-TEST(RecomputeChains, TheGradientOfWhatIsMultipliedByItselfStaysInOrder) {
+TEST(RematerializeChains, TheGradientOfWhatIsMultipliedByItselfStaysInOrder) {
   GraphBuilder builder("net");
   builder.begin_layer("all");
   const TensorId weight = builder.named_parameter("weight", {8, 8}, {});
   builder.sigmoid_cross_entropy(builder.add(OpKind::kDense, {}, {weight, weight}), 1);
   const Graph forward = std::move(builder.finish()).value();
-  const Graph graph = build_training_graph(forward, {.recompute = Recompute::kChains});
+  const Graph graph = build_training_graph(forward, {.rematerialize = Rematerialize::kChains});
   ASSERT_TRUE(validate(graph).ok()) << validate(graph).error().message;
   const OpIndex data = index_of(graph, OpKind::kDenseBackwardData, Phase::kBackward);
   EXPECT_LT(data, index_of(graph, OpKind::kDenseBackwardWeights, Phase::kBackward));
@@ -242,13 +242,13 @@ Graph two_stages(bool convolution_first) {
   return std::move(builder.finish()).value();
 }
 
-TEST(Recompute, NeverFromParametersThatAreNewByThen) {
+TEST(Rematerialize, NeverFromParametersThatAreNewByThen) {
   const Graph graph = build_training_graph(two_stages(true), {});
   ASSERT_TRUE(validate(graph).ok()) << validate(graph).error().message;
   EXPECT_EQ(backward_count(graph, OpKind::kBatchNormApply), 0);
 }
 
-TEST(Recompute, NotWhereALaterForwardOpKeepsTheResult) {
+TEST(Rematerialize, NotWhereALaterForwardOpKeepsTheResult) {
   const Graph graph = build_training_graph(two_stages(false), {});
   ASSERT_TRUE(validate(graph).ok()) << validate(graph).error().message;
   EXPECT_EQ(backward_count(graph, OpKind::kBatchNormApply), 0);
