@@ -20,8 +20,7 @@ Status add_pinned(const SlowTierOptions& slow, const std::string& /*spill_path*/
   Tier tier;
   tier.name = kHostName;
   tier.kind = TierKind::kPinned;
-  tier.capacity =
-      slow.capacity > 0 ? slow.capacity : share_of(kPinnable, memory_capacity());
+  tier.capacity = slow.capacity > 0 ? slow.capacity : share_of(kPinnable, memory_capacity());
   tier.read_bandwidth = tier.write_bandwidth = kNominalDramBandwidth;
   tier.latency = kDramLatency;
   tier.addressable = false;

@@ -1,5 +1,5 @@
 // Performs moves of ranges of an address space (memory/move.hpp) between the tiers of a machine. Addresses stay: whoever
-// computes finds a tensor, a page or an object where it was.
+// computes finds a page or an object where it was.
 //
 //   to a file          the bytes are written at the same offset of the tier's file, and the pages given back to the system
 //   from a file        read into place

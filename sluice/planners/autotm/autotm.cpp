@@ -203,8 +203,7 @@ class AutoTm {
     }
     for (std::size_t op = 0; op < overflows.size(); ++op) {
       if (!overflows[op]) continue;
-      problem_.limits[op] = align_down(share_of(kLimitShrink, problem_.limits[op]),
-                                       memory::kBlockAlignment);
+      problem_.limits[op] = align_down(share_of(kLimitShrink, problem_.limits[op]), memory::kBlockAlignment);
     }
     return {};
   }

@@ -103,8 +103,7 @@ Result<plan::Plan> plan_home(const PlanRequest& request) {
       return plan;
     }
     if (!wants_more_room(plan.error().code)) return plan;
-    for (Bytes* each : {&capacity, &slow_capacity})
-      *each = share_of(kCapacityShrink, *each);
+    for (Bytes* each : {&capacity, &slow_capacity}) *each = share_of(kCapacityShrink, *each);
   }
   wanted.actions.assign(wanted.maps.size(), FeatureMapAction::kSwap);
   return plan_actions(request, wanted);

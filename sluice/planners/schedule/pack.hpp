@@ -49,8 +49,7 @@ Result<PackedPlan> pack_with_less_capacity(const PlanRequest& request, std::vect
     const auto tier = as_index(failure.tier);
     const double overshoot = static_cast<double>(failure.needed) / static_cast<double>(request.budgets[tier]);
     const double share = std::clamp(0.999 / overshoot, 0.8, 1 - 0.01 * attempt);
-    capacities[tier] =
-        align_down(share_of(share, capacities[tier]), memory::kBlockAlignment);
+    capacities[tier] = align_down(share_of(share, capacities[tier]), memory::kBlockAlignment);
   }
   return Error{ErrorCode::kNoneFound,
                "no schedule packs into the fast budget of " + format_bytes(request.budgets[memory::kFastTier])};

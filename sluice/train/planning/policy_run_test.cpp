@@ -142,12 +142,25 @@ TEST_F(PolicyRunTest, WhatCannotRunIsRefused) {
               HasSubstr("ial is a policy"));
 }
 
-TEST_F(PolicyRunTest, OnlyAddressableTiersAreUsedInPlaceAndOnlyEmulatedOnesRun) {
+TEST_F(PolicyRunTest, PagesGoToARealFileAndComeBackToTheSameBits) {
+  const std::string expected = hash_after(run_by("fast-only").value(), 2);
+  machine_ = *memory::make_machine({.threads = 1, .slow = {{"file"}}, .spill_path = ::testing::TempDir()});
+  for (const char* policy : {"um:page=4KiB", "um-prefetch:page=4KiB"}) {
+    SCOPED_TRACE(policy);
+    EXPECT_EQ(hash_after(run_by(policy, "60%").value(), 2), expected);
+    EXPECT_LT(locality_.step.by_bytes(), 1);
+  }
+}
+
+TEST_F(PolicyRunTest, AFileIsNotUsedInPlaceAndHoldsNoOpsPages) {
   machine_ = *memory::make_machine({.threads = 1, .slow = {{"file"}}, .spill_path = ::testing::TempDir()});
   EXPECT_EQ(run_by("ial").error().code, ErrorCode::kUnsupported);
-  const auto predicted = run_by("um");  // what paging to a disk would cost can be predicted
+  const auto predicted = run_by("um");  // what paging an op against itself would cost can be predicted
   ASSERT_TRUE(predicted.ok());
-  EXPECT_THAT(Session::create(workload_, machine_, *predicted, {}).error().message, HasSubstr("emulated"));
+  const auto session = Session::create(workload_, machine_, *predicted, {});
+  ASSERT_FALSE(session.ok());
+  EXPECT_EQ(session.error().code, ErrorCode::kInfeasible);
+  EXPECT_THAT(session.error().message, HasSubstr("um:page=4KiB"));
 }
 
 TEST(PolicyNames, AreNotPlanners) {
