@@ -37,7 +37,7 @@ readonly sanitized="base memory encoding transfer observe profile plan verify pr
 readonly threaded="memory transfer observe exec offload"
 # Only tests without OpenMP kernels: GCC's libgomp is not built for the thread sanitizer, so its barriers are invisible
 # to it and every parallel kernel looks like a race. These are the suites with threads of our own.
-readonly tsan_suites="TransferLanes ComputeLanes TransferEngines ThrottledEngine UringEngineTest Executor RandomPrograms Progress SameBits PageTracker ChunkQueue SameBitsOnGpu SavedStoreTest PagePoolTest"
+readonly tsan_suites="TransferLanes ComputeLanes TransferEngines ThrottledEngine UringEngineTest TransferQueueTest TransferQueueThread RangeMoverTest Executor RandomPrograms Progress SameBits PageTracker ChunkQueue SameBitsOnGpu SavedStoreTest PagePoolTest"
 jobs=$(nproc)
 passed=0 failed=0
 

@@ -33,6 +33,14 @@
 namespace sluice::cli {
 namespace {
 
+// Where a policy moves pages for real, they take what it has of fast memory, and not the addresses of all tensors.
+std::string describe_fast_memory(const Run& run) {
+  const bool pages_move =
+      std::holds_alternative<policies::PagesRun>(run.steps) && !run.machine.tier(policies::kSlowTier).emulated();
+  return pages_move ? "fast memory " + format_bytes(policies::usable_fast_bytes(run.steps))
+                    : "fast arena " + format_bytes(policies::fast_arena_bytes(run.steps));
+}
+
 // Runs the steps; on the way another plan may take over.
 Status run_steps(const TrainArguments& arguments, const train::TrainingOptions& options, train::Session& session,
                  Run& run, StepLog& log, TrainSummary& summary) {
@@ -113,8 +121,8 @@ void print_summary(const StepLog& log, const Run& run, const TrainSummary& summa
       log, summary, run.estimated && !better ? std::nullopt : std::optional(run.plan().predicted_step_seconds));
   if (last.locality) fields.emplace_back("locality", sim::describe_locality(last.locality->step) + " (last step)");
   if (last.overlap) fields.emplace_back("busy", report::describe_overlap(*last.overlap) + " (last step)");
-  fields.emplace_back("peak resident", fmt::format("{} (fast arena {})", format_bytes(memory::peak_resident_bytes()),
-                                                   format_bytes(policies::fast_arena_bytes(run.steps))));
+  fields.emplace_back("peak resident",
+                      fmt::format("{} ({})", format_bytes(memory::peak_resident_bytes()), describe_fast_memory(run)));
   if (const kernels::Ranks* ranks = arguments.session.ranks) {
     fields.emplace_back("ranks", describe_ranks(*ranks, run.workload.graph()));
   }
