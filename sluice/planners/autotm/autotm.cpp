@@ -237,18 +237,18 @@ class AutoTm {
   bool selects_;  // implementations
 };
 
-template <Movement kMovement>
+template <Movement Way>
 PlannerEntry entry(std::string_view name, std::string_view summary) {
   return {.name = name,
           .summary = summary,
           .plan = [name](const PlanRequest& request) -> Result<plan::Plan> {
-            constexpr auto kFind = kMovement == Movement::kStatic ? find_addressable_slow_tiers : find_slow_tiers;
+            constexpr auto kFind = Way == Movement::kStatic ? find_addressable_slow_tiers : find_slow_tiers;
             SLUICE_ASSIGN(const auto slow, kFind(name, request.machine));
-            return AutoTm(name, request, kMovement, slow.front()).run();
+            return AutoTm(name, request, Way, slow.front()).run();
           },
           .traits = {.decides = "integer program",
                      .profiles = true,
-                     .moves = kMovement != Movement::kStatic,
+                     .moves = Way != Movement::kStatic,
                      .whole_step = true,
                      .all_tensors = true,
                      .any_graph = true,
