@@ -1,4 +1,4 @@
-// What builders of machines share (presets.cpp, kind_*.cpp).
+// What builders of machines share (presets.cpp, kinds/kind_*.cpp).
 #pragma once
 
 #include "sluice/memory/machine.hpp"

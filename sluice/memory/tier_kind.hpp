@@ -1,5 +1,5 @@
 // What kinds of tiers can do. Nobody asks which kind a tier is; everybody asks what it can do, so that a new kind is a
-// file of its own (kind_*.cpp) and its line in tier_kinds.cpp.
+// file of its own (kinds/kind_*.cpp) and its line in kinds/tier_kinds.cpp.
 #pragma once
 
 #include <cstddef>
