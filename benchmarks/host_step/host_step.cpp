@@ -1,4 +1,4 @@
-// What the fused host step is worth: one Adam pass of mixed precision (kernels/onednn/loops/optimizer_step.hpp)
+// What the fused host step is worth: one Adam pass of mixed precision (kernels/onednn/updates/optimizer_step.hpp)
 // beside the same arithmetic in three passes, and beside a loop that only reads and writes what Adam does.
 //
 //   host_step [--elements 10000000,100000000,400000000] [--rounds 9] [--threads N] [--json FILE]

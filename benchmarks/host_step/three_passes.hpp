@@ -5,7 +5,7 @@
 #pragma once
 
 #include "benchmarks/host_step/step_buffers.hpp"
-#include "sluice/kernels/onednn/loops/optimizer_step.hpp"
+#include "sluice/kernels/onednn/updates/optimizer_step.hpp"
 
 namespace sluice::benchmarks {
 

@@ -1,4 +1,4 @@
-#include "sluice/kernels/onednn/loops/update_lion.hpp"
+#include "sluice/kernels/onednn/updates/update_lion.hpp"
 
 #include <gtest/gtest.h>
 

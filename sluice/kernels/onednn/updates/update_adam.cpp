@@ -1,7 +1,7 @@
 #include <cmath>
 
-#include "sluice/kernels/onednn/loops/update_kernel.hpp"
-#include "sluice/kernels/onednn/loops/update_pass.hpp"
+#include "sluice/kernels/onednn/updates/update_kernel.hpp"
+#include "sluice/kernels/onednn/updates/update_pass.hpp"
 
 namespace sluice::kernels {
 

@@ -3,8 +3,8 @@
 
 #include "sluice/graph/ops/op_traits.hpp"
 #include "sluice/kernels/onednn/loops/loop_kernel.hpp"
-#include "sluice/kernels/onednn/loops/optimizer_step.hpp"
-#include "sluice/kernels/onednn/loops/update_kernel.hpp"
+#include "sluice/kernels/onednn/updates/optimizer_step.hpp"
+#include "sluice/kernels/onednn/updates/update_kernel.hpp"
 #include "sluice/kernels/onednn/vectors/element_loops.hpp"
 
 namespace sluice::kernels {

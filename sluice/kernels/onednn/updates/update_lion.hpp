@@ -1,7 +1,7 @@
 // Lion's step (graph/optimizers/optimizer_lion.cpp) as a pass over memory (optimizer_step.hpp).
 #pragma once
 
-#include "sluice/kernels/onednn/loops/optimizer_step.hpp"
+#include "sluice/kernels/onednn/updates/optimizer_step.hpp"
 
 namespace sluice::kernels {
 

@@ -1,4 +1,4 @@
-#include "sluice/kernels/onednn/loops/optimizer_step.hpp"
+#include "sluice/kernels/onednn/updates/optimizer_step.hpp"
 
 #include <gtest/gtest.h>
 

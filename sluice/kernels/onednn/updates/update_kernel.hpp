@@ -7,7 +7,7 @@
 #include "sluice/graph/ops/op_traits.hpp"
 #include "sluice/graph/optimizers/optimizer_table.hpp"
 #include "sluice/kernels/onednn/loops/loop_kernel.hpp"
-#include "sluice/kernels/onednn/loops/optimizer_step.hpp"
+#include "sluice/kernels/onednn/updates/optimizer_step.hpp"
 #include "sluice/kernels/onednn/vectors/element_loops.hpp"
 
 namespace sluice::kernels {

@@ -1,5 +1,5 @@
-#include "sluice/kernels/onednn/loops/update_kernel.hpp"
-#include "sluice/kernels/onednn/loops/update_pass.hpp"
+#include "sluice/kernels/onednn/updates/update_kernel.hpp"
+#include "sluice/kernels/onednn/updates/update_pass.hpp"
 
 namespace sluice::kernels {
 

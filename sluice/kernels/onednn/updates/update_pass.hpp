@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "sluice/kernels/onednn/loops/optimizer_step.hpp"
+#include "sluice/kernels/onednn/updates/optimizer_step.hpp"
 
 namespace sluice::kernels {
 
