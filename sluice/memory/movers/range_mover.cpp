@@ -5,6 +5,8 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/base/threads/cpu_affinity.hpp"
@@ -14,6 +16,16 @@ namespace sluice::memory {
 namespace {
 
 bool is_outward(const RangeMove& move) { return move.to > move.from && move.from != kUntouched; }
+
+// Refused for pages that are locked in memory: they would go on taking it.
+Status give_back(std::span<std::byte> pages) {
+  if (::madvise(pages.data(), pages.size(), MADV_DONTNEED) == 0) return {};
+  return Error{
+      ErrorCode::kUnsupported,
+      fmt::format("the system does not take back {} of memory that lie in a file now: {}; pages locked in memory "
+                  "(mlockall) cannot leave it",
+                  format_bytes(static_cast<Bytes>(pages.size())), std::strerror(errno))};
+}
 
 }  // namespace
 
@@ -59,7 +71,7 @@ Status RangeMover::Performer::perform_all(std::span<const RangeMove> moves) {
     const Tier& to = machine_.tier(move.to);
     const std::span<std::byte> pages{storages_.base(kFastTier) + move.bytes.begin, as_index(move.bytes.length())};
     if (to.kind->place != nullptr) SLUICE_RETURN_IF_ERROR(to.kind->place(to, pages));
-    if (to.kind->in_file) ::madvise(pages.data(), pages.size(), MADV_DONTNEED);
+    if (to.kind->in_file) SLUICE_RETURN_IF_ERROR(give_back(pages));
   }
   return {};
 }
@@ -95,7 +107,8 @@ Result<TransferQueue*> RangeMover::Performer::queue_between(TierId from, TierId 
 RangeMover::RangeMover(const Machine& machine, const TierStorages& storages, Bytes page_bytes)
     : machine_(machine), storages_(storages), of_caller_(machine_, storages), of_thread_(machine_, storages) {
   if (page_bytes % kHugePage == 0) return;
-  ::madvise(storages.base(kFastTier), as_index(storages.bytes(kFastTier)), MADV_NOHUGEPAGE);
+  // Where the kernel has no huge pages it knows no such wish either, and there is nothing to avoid.
+  (void)::madvise(storages.base(kFastTier), as_index(storages.bytes(kFastTier)), MADV_NOHUGEPAGE);
 }
 
 RangeMover::~RangeMover() {

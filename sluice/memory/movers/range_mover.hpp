@@ -1,19 +1,21 @@
 // Performs moves of ranges of an address space (memory/move.hpp) between the tiers of a machine. Addresses stay: whoever
 // computes finds a page or an object where it was.
 //
-//   to a file          the bytes are written at the same offset of the tier's file, and the pages given back to the system
+//   to a file          written at the same offset of the tier's file, and the pages given back to the system
 //   from a file        read into place
 //   to a memory node   the kernel moves the pages (TierTraits::place), while others may use them
 //
-// The space is the fast tier's storage, mapped as ordinary memory for all its addresses; pages take memory only while they
-// lie in a tier of memory. Pages smaller than a huge page are not put into huge ones, which could not be given back in parts.
+// The space is the fast tier's storage, mapped as ordinary memory for all its addresses; pages take memory only while
+// they lie in a tier of memory. Pages smaller than a huge page are not put into huge ones, which could not be given back
+// in parts.
 //
 // perform() is driven by its caller: moves away from the fast tier first, so that there is room for what comes, each
-// kind at once and in order of addresses. begin() leaves them to a thread of its own, one list behind the other; wait_for()
-// returns when nothing begun touches these ranges any more. Who uses a range, or moves it again, waits for it first.
+// kind at once and in order of addresses. begin() leaves them to a thread of its own, one list behind the other;
+// wait_for() returns when nothing begun touches these ranges any more. Who uses a range, or moves it again, waits for it
+// first.
 //
-// One caller, always on the same thread. Errors: those of files, kOutOfSpace where a node is full. A move that failed leaves its bytes
-// undefined, and every later call returns its error.
+// One caller, always on the same thread. Errors: those of files, kOutOfSpace where a node is full, kUnsupported where
+// pages cannot be given back. A move that failed leaves its bytes undefined, and every later call returns its error.
 #pragma once
 
 #include <condition_variable>

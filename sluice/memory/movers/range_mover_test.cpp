@@ -3,6 +3,7 @@
 #include "sluice/memory/movers/range_mover.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -115,6 +116,16 @@ TEST_F(RangeMoverTest, AFailedMoveIsEveryLaterCallsError) {
   const Interval<Bytes> elsewhere = pages(20, 21);
   EXPECT_FALSE(mover_.wait_for(std::span(&elsewhere, 1)).ok());
   EXPECT_FALSE(mover_.perform(list({{pages(1, 2), kFastTier, kFileTier}})).ok());
+}
+
+TEST_F(RangeMoverTest, PagesThatCannotBeGivenBackAreAnError) {
+  fill(0, 1);
+  // A system that lets nobody lock memory has no such pages.
+  if (::mlock(page(0), as_index(kMovedPage)) != 0) GTEST_SKIP() << "this process may not lock memory";
+  const Status refused = mover_.perform(list({{pages(0, 1), kFastTier, kFileTier}}));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
+  EXPECT_TRUE(is_filled(0, 1));
 }
 
 TEST(CheckMovable, TakesFilesAndMemoryNodes) {
