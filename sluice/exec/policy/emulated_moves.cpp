@@ -65,9 +65,8 @@ class EmulatedMoves final : public MoveDriver {
 }  // namespace
 
 Result<std::unique_ptr<MoveDriver>> emulate_moves(const memory::Machine& machine, int copy_threads) {
-  const int cores = processor_count();
   SLUICE_ASSIGN(auto copies,
-                PageCopies::create(machine.threads, std::min(copy_threads, cores),
+                PageCopies::create(machine.threads, std::min(copy_threads, processor_count()),
                                    machine.link(*machine.link_between(policies::kSlowTier, memory::kFastTier)),
                                    machine.link(*machine.link_between(memory::kFastTier, policies::kSlowTier))));
   return std::unique_ptr<MoveDriver>(std::make_unique<EmulatedMoves>(machine, std::move(copies)));

@@ -3,14 +3,15 @@
 //   before each op   the policy is asked; what it wants moved first is a stall
 //   behind each op   the policy's own threads have had the op's time; what they moved goes on beside the ops that follow
 //
-// The policy decides, and a driver (move_driver.hpp) makes it true. Where slow memory is emulated, the driver adds the time of the moves to
-// a step whose data stay in fast memory. On a real file or memory node it moves the pages: the step's tensors lie at
-// the addresses of layout/page_layout.hpp, which are the policy's, and pages that are not in fast memory do not take any.
+// The policy decides, and a driver (move_driver.hpp) makes it true. Where slow memory is emulated, the driver adds the
+// time of the moves to a step whose data stay in fast memory. On a real file or memory node it moves the pages: the
+// step's tensors lie at the addresses of layout/page_layout.hpp, which are the policy's, and pages that are not in fast
+// memory do not take any.
 // Either way ops compute what they always compute, so results have the same bits under every policy.
 //
 // Time. A policy sees the wall clock of the steps, one behind the other; the time between steps does not count. What the
-// policy takes for its own lists and tags counts where moves are made. Where they are emulated it is taken out of all times: in reality
-// the hardware or the kernel would do it.
+// policy takes for its own lists and tags counts where moves are made. Where they are emulated it is taken out of all
+// times: in reality the hardware or the kernel would do it.
 //
 // One caller at a time.
 #pragma once
