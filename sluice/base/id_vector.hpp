@@ -1,7 +1,8 @@
 // A vector indexed by the ids of what its elements belong to: IdVector<TensorId, Bytes> is "bytes by TensorId".
 //
 // Ids are signed, a vector's indices are not; this is the one place that casts. It is a std::vector in everything else,
-// and goes where one is asked for. Debug builds check every index (std::logic_error); releases do not.
+// and goes where one is asked for. Debug builds and those with the address sanitizer check every index
+// (std::logic_error); releases do not.
 #pragma once
 
 #include <concepts>
@@ -13,6 +14,12 @@
 #include "sluice/base/check.hpp"
 
 namespace sluice {
+
+#if defined(NDEBUG) && !defined(__SANITIZE_ADDRESS__)
+inline constexpr bool kChecksIndices = false;
+#else
+inline constexpr bool kChecksIndices = true;
+#endif
 
 template <std::signed_integral Id, typename T>
 class IdVector : public std::vector<T> {
@@ -34,9 +41,9 @@ class IdVector : public std::vector<T> {
  private:
   std::size_t position(Id id) const { return checked(as_index(id)); }  // below 0: beyond any size
   std::size_t checked(std::size_t index) const {
-#ifndef NDEBUG
-    SLUICE_CHECK(index < this->size(), "index " + std::to_string(index) + " of " + std::to_string(this->size()));
-#endif
+    if constexpr (kChecksIndices) {
+      SLUICE_CHECK(index < this->size(), "index " + std::to_string(index) + " of " + std::to_string(this->size()));
+    }
     return index;
   }
 };
