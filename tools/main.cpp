@@ -4,10 +4,12 @@
 #include "sluice/report/json_document.hpp"
 #include "tools/end_with_parent.hpp"
 #include "tools/exit_codes.hpp"
+#include "tools/openmp_environment.hpp"
 #include "tools/run_command.hpp"
 #include "tools/terminal/messages.hpp"
 
 int main(int argc, char** argv) {
+  sluice::cli::settle_openmp_environment();
   if (!sluice::cli::end_with_parent()) return sluice::cli::kExitInterrupted;
   sluice::cli::ErrorDestination destination;
   try {

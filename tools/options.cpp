@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "sluice/base/closest_name.hpp"
+#include "sluice/base/threads/compute_thread_count.hpp"
 #include "sluice/base/threads/cpu_affinity.hpp"
 #include "sluice/gpu/gpu_memory.hpp"
 #include "sluice/planners/registry/registry.hpp"
@@ -53,7 +54,9 @@ std::string setting_help() {
 }  // namespace
 
 void MachineArguments::add_threads_to(CLI::App& command) {
-  command.add_option("--threads", threads, "Compute threads (default: all processors)");
+  command.add_option(
+      "--threads", threads,
+      "Compute threads (default: as many as this process has processors, by its control group's quota and OMP_THREAD_LIMIT, too)");
 }
 
 void MachineArguments::add_to(CLI::App& command) {
@@ -103,7 +106,7 @@ Result<int> MachineArguments::thread_count() const {
   }
   SLUICE_ASSIGN(const std::vector<memory::ProcessorRequest> requests, processor_requests());
   if (!requests.empty()) return requests.front().threads;
-  return threads == 0 ? cores : threads;
+  return threads == 0 ? usual_compute_threads(read_thread_limits()) : threads;
 }
 
 Result<std::vector<memory::ProcessorRequest>> MachineArguments::processor_requests() const {

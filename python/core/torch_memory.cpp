@@ -8,9 +8,11 @@
 #include <pybind11/pybind11.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 
 #include "python/core/in_place.hpp"
+#include "sluice/base/limits/memory_allowance.hpp"
 #include "sluice/memory/allocators/page_pool.hpp"
 
 namespace {
@@ -49,10 +51,16 @@ class PoolAllocator final : public c10::Allocator {
   c10::DeleterFnPtr raw_deleter() const override { return &free_memory; }
 };
 
+// Eight times as many as there is memory, so that holes cost none (page_pool.hpp); half of what `ulimit -v` leaves where that is
+// less. What finds no room in the pool is PyTorch's own.
+Bytes addresses_to_reserve() {
+  const Bytes memory = static_cast<Bytes>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGESIZE);
+  return std::min(8 * memory, sluice::addresses_left() / 2);
+}
+
 void install() {
   if (pool != nullptr) return;
-  const Bytes memory = static_cast<Bytes>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGESIZE);
-  auto reserved = PagePool::reserve(8 * memory);
+  auto reserved = PagePool::reserve(addresses_to_reserve());
   if (!reserved.ok()) throw std::runtime_error(reserved.error().message);
   before = c10::GetCPUAllocator();
   if (before->raw_deleter() == nullptr) {

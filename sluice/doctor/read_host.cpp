@@ -12,8 +12,8 @@
 #include <thread>
 
 #include "sluice/base/as_index.hpp"
+#include "sluice/base/limits/control_group.hpp"
 #include "sluice/base/threads/cpu_affinity.hpp"
-#include "sluice/doctor/control_group.hpp"
 #include "sluice/doctor/read_storage.hpp"
 #include "sluice/exec/ranks/mpi_ranks.hpp"
 #include "sluice/gpu/gpu_memory.hpp"

@@ -1,20 +1,15 @@
 #include "sluice/memory/building.hpp"
 
-#include <sys/sysinfo.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "sluice/base/as_index.hpp"
+#include "sluice/base/limits/memory_allowance.hpp"
 #include "sluice/memory/arena.hpp"
 
 namespace sluice::memory {
 
-Bytes memory_capacity() {
-  struct sysinfo info {};
-  if (::sysinfo(&info) != 0) return 0;
-  return static_cast<Bytes>(info.totalram) * info.mem_unit;
-}
+Bytes memory_capacity() { return memory_allowance().bytes; }
 
 TierId add_tier(Tier tier, Machine& machine) {
   machine.tiers.push_back(std::move(tier));

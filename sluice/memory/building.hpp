@@ -9,7 +9,7 @@ namespace sluice::memory {
 inline constexpr BytesPerSecond kNominalDramBandwidth = 50e9;
 inline constexpr Seconds kDramLatency = 90e-9;  // ReDL table I, fast memory
 
-// Of the host, in all.
+// Of the host's memory: what this process may take (base/limits/memory_allowance.hpp).
 Bytes memory_capacity();
 
 TierId add_tier(Tier tier, Machine& machine);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "sluice/base/limits/memory_allowance.hpp"
 #include "sluice/memory/building.hpp"
 #include "sluice/memory/numa_tiers.hpp"
 
@@ -121,6 +122,14 @@ Result<SlowTierRequest> parse_slow_tier(std::string_view text) {
                  fmt::format("--slow {}: a tier has at least {}", text, format_bytes(kBlockAlignment))};
   }
   return request;
+}
+
+std::string describe_capacity(const Tier& tier) {
+  const MemoryAllowance& allowed = memory_allowance();
+  std::string text = format_bytes(tier.capacity);
+  const bool limited = tier.kind->host_reaches && tier.capacity == allowed.bytes && !allowed.by.empty();
+  if (limited) text += fmt::format(" (what is left by {})", allowed.by);
+  return text;
 }
 
 Result<Machine> make_machine(const MachineOptions& options) {

@@ -56,6 +56,9 @@ Result<SlowTierRequest> parse_slow_tier(std::string_view text);
 // $TMPDIR, else /var/tmp, which by convention is on a disk, whereas /tmp may be in memory.
 std::string default_spill_path();
 
+// "8.0 GiB", and whose limit that is where it is not the machine's own (base/limits/memory_allowance.hpp).
+std::string describe_capacity(const Tier& tier);
+
 // The host's DRAM and the slow tiers asked for.
 Result<Machine> make_machine(const MachineOptions& options);
 

@@ -1,4 +1,6 @@
-// Where a thread may run.
+// Where a thread may run: within the CPUs that whoever started the program has given it (taskset, numactl, a batch system),
+// which the kernel forgets as soon as a thread asks for more. The CPUs of this process are those that it had when it was
+// loaded, with those that OpenMP had found when it bound the thread that loaded it.
 #pragma once
 
 namespace sluice {

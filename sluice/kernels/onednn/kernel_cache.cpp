@@ -1,9 +1,8 @@
 #include "sluice/kernels/onednn/kernel_cache.hpp"
 
-#include <omp.h>
-
 #include <algorithm>
 
+#include "sluice/kernels/compute_threads.hpp"
 #include "sluice/kernels/onednn/fp16_kernel.hpp"
 
 namespace sluice::kernels {
@@ -26,7 +25,7 @@ bool same_layouts(const Kernel& a, const Kernel& b) {
   return all_same(a.inputs, b.inputs) && all_same(a.outputs, b.outputs);
 }
 
-void KernelCache::use_threads() const { omp_set_num_threads(threads_); }
+void KernelCache::use_threads() const { use_compute_threads(threads_); }
 
 std::shared_ptr<Kernel> KernelCache::find_or_make(const KernelRequest& request) {
   for (const auto& [known, kernel] : kernels_) {

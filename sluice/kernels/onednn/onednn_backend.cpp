@@ -1,11 +1,12 @@
 #include "sluice/kernels/onednn/onednn_backend.hpp"
 
-#include <omp.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 
 #include "sluice/base/as_index.hpp"
+#include "sluice/kernels/compute_threads.hpp"
 #include "sluice/kernels/onednn/loops/convert.hpp"
 #include "sluice/kernels/onednn/loops/loop_kernel.hpp"
 #include "sluice/kernels/onednn/lowering.hpp"
@@ -23,7 +24,7 @@ class OnednnGraph : public CompiledGraph {
 
   Status run(graph::OpIndex op, std::span<void* const> operands, const StepContext& context) override {
     const auto processor = as_index(lowered_.graph.op(op).processor);
-    omp_set_num_threads(threads_.at(processor));  // a setting of the calling thread, which need not have compiled
+    use_compute_threads(threads_.at(processor));  // a setting of the calling thread, which need not have compiled
     try {
       return lowered_.kernels.at(as_index(op))->run(operands, context);
     } catch (const dnnl::error& error) {
@@ -69,7 +70,7 @@ class OnednnGraph : public CompiledGraph {
       std::memcpy(target, source, from.get_size());
       return;
     }
-    omp_set_num_threads(threads_.front());
+    use_compute_threads(threads_.front());
     dnnl::stream stream(engine_);
     dnnl::memory source_memory(from, engine_, source);
     dnnl::memory target_memory(to, engine_, target);
@@ -92,6 +93,13 @@ class OnednnBackend : public Backend {
                                                  const std::vector<int>& threads) override {
     if (const int least = std::ranges::min(threads); least < 1) {
       return Error{ErrorCode::kBadInput, "onednn: asked for " + std::to_string(least) + " threads; use at least 1"};
+    }
+    if (const int most = std::ranges::max(threads); most > most_compute_threads()) {
+      return Error{
+          ErrorCode::kBadInput,
+          fmt::format("onednn: {} threads are asked for, and OMP_THREAD_LIMIT allows {}; unset it, or use fewer "
+                      "threads",
+                      most, most_compute_threads())};
     }
     try {
       dnnl::engine engine(dnnl::engine::kind::cpu, 0);

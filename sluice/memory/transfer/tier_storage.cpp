@@ -1,11 +1,13 @@
 #include "sluice/memory/transfer/tier_storage.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
 
 #include "sluice/base/as_index.hpp"
+#include "sluice/base/limits/memory_allowance.hpp"
 #include "sluice/memory/process_memory.hpp"
 
 namespace sluice::memory {
@@ -15,6 +17,29 @@ void append(const std::vector<std::string>& notes, std::vector<std::string>& all
   for (const std::string& note : notes) {
     if (std::find(all.begin(), all.end(), note) == all.end()) all.push_back(note);
   }
+}
+
+// Arenas that lie in the host's memory, whatever they stand for.
+bool in_host_memory(const Tier& tier) { return tier.kind->host_reaches && !tier.kind->in_file; }
+
+// Together no more than the kernel lets this process have: it grants addresses freely, and ends whoever uses them.
+Status check_host_memory(const Machine& machine, std::span<const Bytes> arena_bytes) {
+  Bytes together = 0;
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < std::min(arena_bytes.size(), machine.tiers.size()); ++i) {
+    if (!in_host_memory(machine.tiers[i]) || arena_bytes[i] == 0) continue;
+    together += arena_bytes[i];
+    parts.push_back(fmt::format("{} for tier '{}'", format_bytes(arena_bytes[i]), machine.tiers[i].name));
+  }
+  const MemoryAllowance& allowed = memory_allowance();
+  if (together <= allowed.with_swap) return {};
+  return Error{
+      ErrorCode::kOutOfSpace,
+      fmt::format("{} of memory are needed ({}), and this process may have {}{}; set smaller budgets, or raise "
+                  "the limit",
+                  format_bytes(together), fmt::join(parts, ", "), format_bytes(allowed.with_swap),
+                  allowed.by.empty() ? "" : fmt::format(" (what is left by {})", allowed.by)),
+      together, allowed.with_swap};
 }
 
 }  // namespace
@@ -35,6 +60,7 @@ Result<TierStorages> TierStorages::open(const Machine& machine, std::span<const 
 
 Status TierStorages::change(const Machine& machine, std::span<const Bytes> arena_bytes,
                             std::span<const Stitch> stitches, const DeviceMemory* device) {
+  SLUICE_RETURN_IF_ERROR(check_host_memory(machine, arena_bytes));
   const std::vector<bool> staying = kept(arena_bytes, stitches);
   give_back(staying);
   storages_.resize(machine.tiers.size());

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "sluice/base/as_index.hpp"
+#include "sluice/base/limits/memory_allowance.hpp"
 #include "sluice/memory/numa_topology.hpp"
 #include "sluice/memory/page_mover.hpp"
 #include "sluice/memory/presets.hpp"
@@ -51,6 +52,17 @@ TEST(TierStorages, ANumaTierLiesOnItsNode) {
   storages = TierStorages::open(machine, std::vector<Bytes>{2 * kMiB, kMiB});
   ASSERT_FALSE(storages.ok());
   EXPECT_THAT(storages.error().message, HasSubstr("tier 'slow' to memory node 900"));
+}
+
+// The kernel would map them, and end the program as soon as they are used.
+TEST(TierStorages, MoreMemoryThanThisProcessMayHaveIsRefused) {
+  const Machine machine = machine_with("optane");
+  const Bytes half = align_down(memory_allowance().with_swap / 2, kBlockAlignment) + 2 * kMiB;
+  const auto storages = TierStorages::open(machine, std::vector<Bytes>{half, half});
+  ASSERT_FALSE(storages.ok());
+  EXPECT_EQ(storages.error().code, ErrorCode::kOutOfSpace);
+  EXPECT_THAT(storages.error().message, HasSubstr("for tier 'dram', "));
+  EXPECT_THAT(storages.error().message, HasSubstr("for tier 'optane'), and this process may have"));
 }
 
 TEST(TierStorages, TiersThatNeedNothingGetNothing) {

@@ -33,7 +33,7 @@ Error too_large(std::string_view planner, Bytes wanted, const memory::Machine& m
   const memory::Tier& fast = machine.tier(memory::kFastTier);
   return {ErrorCode::kInfeasible,
           fmt::format("{} wants {} of tier '{}', which has {}; set a smaller --fast, or make the batch smaller",
-                      planner, format_bytes(wanted), fast.name, format_bytes(fast.capacity)),
+                      planner, format_bytes(wanted), fast.name, memory::describe_capacity(fast)),
           wanted, fast.capacity};
 }
 

@@ -1,11 +1,11 @@
-#include "sluice/doctor/control_group.hpp"
+#include "sluice/base/limits/control_group.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <fstream>
 
-namespace sluice::doctor {
+namespace sluice {
 namespace {
 
 class ControlGroupTest : public ::testing::Test {
@@ -52,6 +52,30 @@ TEST_F(ControlGroupTest, VersionOneHasAFolderOfEachController) {
   EXPECT_EQ(limits.processors, 0.5);
 }
 
+TEST_F(ControlGroupTest, WhereAProgramIsSlowedDownIsALimit) {
+  write("proc/self/cgroup", "0::/service");
+  write("sys/fs/cgroup/service/memory.max", "2147483648");
+  write("sys/fs/cgroup/service/memory.high", "1073741824");
+  write("sys/fs/cgroup/service/memory.swap.max", "0");
+  const GroupLimits limits = read_group_limits(root_);
+  EXPECT_EQ(limits.memory, kGiB);
+  EXPECT_EQ(limits.swap, 0);
+}
+
+TEST_F(ControlGroupTest, VersionOneLimitsMemoryAndSwapTogether) {
+  write("proc/self/cgroup", "4:memory:/job");
+  write("sys/fs/cgroup/memory/job/memory.limit_in_bytes", "2147483648");
+  write("sys/fs/cgroup/memory/job/memory.memsw.limit_in_bytes", "3221225472");
+  EXPECT_EQ(read_group_limits(root_).swap, kGiB);
+}
+
+// A container sees its own group as the root, by a path that is not there.
+TEST_F(ControlGroupTest, WhatIsMountedCountsWhereThePathIsOfTheHost) {
+  write("proc/self/cgroup", "4:memory:/docker/0123\n0::/../..");
+  write("sys/fs/cgroup/memory/memory.limit_in_bytes", "1073741824");
+  EXPECT_EQ(read_group_limits(root_).memory, kGiB);
+}
+
 TEST_F(ControlGroupTest, NothingIsLimitedWhereNothingSaysSo) {
   EXPECT_FALSE(read_group_limits(root_).memory);
   write("proc/self/cgroup", "0::/\nnonsense\n");
@@ -61,4 +85,4 @@ TEST_F(ControlGroupTest, NothingIsLimitedWhereNothingSaysSo) {
 }
 
 }  // namespace
-}  // namespace sluice::doctor
+}  // namespace sluice

@@ -1,4 +1,4 @@
-#include "sluice/doctor/control_group.hpp"
+#include "sluice/base/limits/control_group.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 #include "sluice/base/parse.hpp"
 
-namespace sluice::doctor {
+namespace sluice {
 namespace {
 
 namespace fs = std::filesystem;
@@ -39,9 +39,20 @@ void add_quota(std::string_view quota, std::string_view period, std::optional<do
   if (used.ok() && of.ok() && *used > 0 && *of > 0) keep_least(least, *used / *of);
 }
 
+// Version 1 limits memory and swap together.
+void add_swap(const fs::path& folder, GroupLimits& limits) {
+  add_memory(folder / "memory.swap.max", limits.swap);
+  std::optional<Bytes> memory, together;
+  add_memory(folder / "memory.limit_in_bytes", memory);
+  add_memory(folder / "memory.memsw.limit_in_bytes", together);
+  if (memory && together) keep_least(limits.swap, std::max<Bytes>(0, *together - *memory));
+}
+
 void add_group(const fs::path& folder, GroupLimits& limits) {
-  add_memory(folder / "memory.max", limits.memory);
-  add_memory(folder / "memory.limit_in_bytes", limits.memory);
+  for (const char* const name : {"memory.max", "memory.high", "memory.limit_in_bytes"}) {
+    add_memory(folder / name, limits.memory);
+  }
+  add_swap(folder, limits);
   const std::string both = first_line(folder / "cpu.max");
   if (const std::size_t space = both.find(' '); space != std::string::npos) {
     add_quota(both.substr(0, space), both.substr(space + 1), limits.processors);
@@ -86,4 +97,4 @@ GroupLimits read_group_limits(const fs::path& root) {
   return limits;
 }
 
-}  // namespace sluice::doctor
+}  // namespace sluice
