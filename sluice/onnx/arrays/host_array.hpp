@@ -17,6 +17,7 @@
 namespace sluice::onnx {
 
 inline constexpr std::int64_t kMostArrayElements = std::int64_t{1} << 24;
+inline constexpr std::size_t kMostDimensions = 32;
 inline constexpr std::int64_t kMostElements = std::int64_t{1} << 40;  // of any tensor
 
 struct HostArray {
@@ -37,7 +38,9 @@ HostArray scalar(float value);
 HostArray filled(graph::Shape shape, float value);
 HostArray filled(graph::Shape shape, std::int64_t value);
 
-// The product of the extents; nothing when one is negative or the product is above `most`.
+// The one place where extents from a file are multiplied: their product, or nothing when one is negative, there are more
+// than kMostDimensions, or the product is above `most`. So are those of an empty tensor, with 1 for 0: strides and sums
+// of them stay within 64 bits.
 std::optional<std::int64_t> checked_count(const graph::Shape& shape, std::int64_t most = kMostElements);
 
 // `axis` counted from the end when negative. Errors: outside the rank.
