@@ -37,9 +37,7 @@ Status JsonReader::read_figure(const char* key, double& target) const {
   SLUICE_RETURN_IF_ERROR(field.convert(figure));
   if (!std::isfinite(figure) || figure < 0) return field.wrong_type("a number from 0");
   if (figure > kMostFigure) return field.wrong_type(fmt::format("a number up to {:g}", kMostFigure));
-  if (figure > 0 && figure < kLeastFigure)
-    return field.wrong_type(fmt::format("0 or a number from {:g}", kLeastFigure));
-  target = figure;
+  target = figure < kLeastFigure ? 0 : figure;
   return {};
 }
 

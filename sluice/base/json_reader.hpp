@@ -50,7 +50,7 @@ class JsonReader {
   }
 
   // A time, a rate or a size: 0, or a number from kLeastFigure to kMostFigure, so that what is reckoned with a few of
-  // them is neither infinite nor NaN.
+  // them is neither infinite nor NaN. Smaller ones are 0: differences of measurements may be anything.
   Status read_figure(const char* key, double& target) const;
 
   Status read_figure_if_present(const char* key, double& target) const {

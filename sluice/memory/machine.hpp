@@ -64,14 +64,6 @@ struct Link {
   Provenance provenance = Provenance::kGiven;
 };
 
-// What requests may be: their size and how many are in flight. Figures from outside are held against it where they are read.
-inline constexpr Bytes kMostRequestBytes = kGiB;
-inline constexpr int kMostQueueDepth = 4096;
-constexpr bool are_requests(Bytes request_bytes, int queue_depth) {
-  return request_bytes > 0 && request_bytes <= kMostRequestBytes && request_bytes % kBlockAlignment == 0 &&
-         queue_depth > 0 && queue_depth <= kMostQueueDepth;
-}
-
 // The bandwidth that copies over this link are slowed down to; 0: they are not slowed down.
 inline BytesPerSecond held_bandwidth(const Link& link) {
   return link.throttled && link.copied_by == CopiedBy::kProcessor ? link.bandwidth : 0;

@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "sluice/memory/requests.hpp"
+
 namespace sluice::memory {
 namespace {
 

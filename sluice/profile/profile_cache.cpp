@@ -10,6 +10,7 @@
 #include "sluice/base/hash.hpp"
 #include "sluice/base/json_file.hpp"
 #include "sluice/base/json_reader.hpp"
+#include "sluice/memory/requests.hpp"
 
 namespace sluice::profile {
 namespace {

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sluice/base/json_reader.hpp"
+#include "sluice/memory/requests.hpp"
 
 namespace sluice::profile {
 namespace {

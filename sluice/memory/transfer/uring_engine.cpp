@@ -12,6 +12,7 @@
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/base/check.hpp"
+#include "sluice/memory/requests.hpp"
 #include "sluice/memory/transfer/transfer_error.hpp"
 
 namespace sluice::memory {

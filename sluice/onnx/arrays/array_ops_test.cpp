@@ -72,7 +72,7 @@ TEST(ArrayOps, CountsElementsWithinSixtyFourBits) {
   EXPECT_FALSE(checked_count({std::int64_t{1} << 32, std::int64_t{1} << 32}));
   EXPECT_FALSE(checked_count({0, std::int64_t{1} << 62})) << "its strides are beyond 64 bits";
   EXPECT_FALSE(checked_count({2, -1}));
-  EXPECT_FALSE(checked_count(graph::Shape(kMostDimensions + 1, 1)));
+  EXPECT_FALSE(checked_count(graph::Shape(graph::kMostDimensions + 1, 1)));
 }
 
 }  // namespace

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "sluice/base/as_index.hpp"
 
 namespace sluice::onnx {
@@ -35,19 +33,6 @@ HostArray filled(graph::Shape shape, std::int64_t value) {
   array.ints.assign(as_index(graph::element_count(shape)), value);
   array.shape = std::move(shape);
   return array;
-}
-
-std::optional<std::int64_t> checked_count(const graph::Shape& shape, std::int64_t most) {
-  if (shape.size() > kMostDimensions) return std::nullopt;
-  std::int64_t count = 1;
-  bool empty = false;
-  for (const std::int64_t extent : shape) {
-    if (extent < 0) return std::nullopt;
-    empty = empty || extent == 0;
-    if (extent > most / count) return std::nullopt;
-    count *= std::max<std::int64_t>(extent, 1);
-  }
-  return empty ? 0 : count;
 }
 
 Result<std::int64_t> positive_axis(std::int64_t axis, std::size_t rank) {
