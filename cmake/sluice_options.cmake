@@ -4,6 +4,8 @@ set(SLUICE_CUDA OFF CACHE STRING
     "NVIDIA GPUs: OFF, ON, AUTO (where the CUDA toolkit, cuDNN and cuBLAS are found), or EMULATED for tests")
 set(SLUICE_SANITIZE "" CACHE STRING "Sanitizers to build with: empty, 'address,undefined' or 'thread'")
 
+option(SLUICE_FUZZ "Build nothing but the fuzzing targets (tests/fuzz), for libFuzzer: needs clang" OFF)
+
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -22,6 +24,10 @@ if(PROJECT_IS_TOP_LEVEL)
 endif()
 # GCC collects its garbage at 128 MiB and often; a file takes 512 MiB at most, and a tenth of the time was collecting.
 add_compile_options("$<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=524288>")
+if(SLUICE_FUZZ)
+  set(SLUICE_BUILD_TESTS OFF)
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-fsanitize=fuzzer-no-link;-Wno-error;-Wno-unknown-pragmas>")
+endif()
 if(SLUICE_SANITIZE)
   add_compile_options(
     "$<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${SLUICE_SANITIZE};-fno-sanitize-recover=all;-fno-omit-frame-pointer>")

@@ -3,6 +3,7 @@
 #
 #   scripts/install_packages.sh          what the build needs
 #   scripts/install_packages.sh test     the same, and what scripts/test.sh needs
+#   scripts/install_packages.sh soak     the same, and what scripts/fuzz.sh needs (clang)
 #   scripts/install_packages.sh rivals   what benchmarks/rivals needs (PyTorch)
 set -euo pipefail
 
@@ -17,13 +18,15 @@ command -v npm >/dev/null || build+=(nodejs npm)
 test=(libgtest-dev libgmock-dev clang-format clang-tidy git qemu-system-x86 busybox-static cpio openmpi-bin
   chromium chromium-driver python3-selenium help2man pybind11-dev
   python3-dev python3-torch python3-onnx libtorch-dev libonnx-testdata)
+soak=(clang libclang-rt-dev)
 rivals=(python3-torch python3-torchvision python3-onnx python3-numpy libtcmalloc-minimal4 libopenblas0-openmp)
 
 case ${1:-build} in
   build) wanted=("${build[@]}") ;;
   test) wanted=("${build[@]}" "${test[@]}") ;;
+  soak) wanted=("${build[@]}" "${test[@]}" "${soak[@]}") ;;
   rivals) wanted=("${rivals[@]}") ;;
-  *) echo "usage: scripts/install_packages.sh [build|test|rivals]" >&2; exit 2 ;;
+  *) echo "usage: scripts/install_packages.sh [build|test|soak|rivals]" >&2; exit 2 ;;
 esac
 
 if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then

@@ -158,7 +158,13 @@ stage_numa() {
 }
 
 stage_soak() {
-  SLUICE_FUZZ_SECONDS=3600 run_suites --build build/release --set soak onnx_fuzz exec
+  SLUICE_FUZZ_SECONDS=3600 run_suites --build build/release --set soak onnx_fuzz fuzz exec
+  local log status
+  log=$(mktemp)
+  scripts/install_packages.sh soak && scripts/fuzz.sh | tee "$log"
+  status=${PIPESTATUS[0]}
+  add_totals "$log" "$status"
+  rm -f "$log"
   build/release/benchmarks/planners/planner_table benchmarks/planners/problems --against docs/results/planners.json
   count $?
 }

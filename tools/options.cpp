@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -146,9 +147,11 @@ Result<memory::Machine> MachineArguments::machine(const std::optional<Bytes>& wh
 }
 
 profile::ProfileCache MachineArguments::open_cache(const memory::Machine& machine) const {
-  return profile::ProfileCache::open(machine.compute_fingerprint(), cache_dir.empty()
-                                                                        ? profile::ProfileCache::default_folder()
-                                                                        : std::filesystem::path(cache_dir));
+  const std::filesystem::path folder =
+      cache_dir.empty() ? profile::ProfileCache::default_folder() : std::filesystem::path(cache_dir);
+  profile::ProfileCache cache = profile::ProfileCache::open(machine.compute_fingerprint(), folder);
+  for (const std::string& note : cache.notes()) spdlog::warn(note);
+  return cache;
 }
 
 void ProfileArguments::add_to(CLI::App& command) {

@@ -8,7 +8,15 @@
 namespace sluice {
 namespace {
 
-constexpr std::size_t kMostShown = 40;  // characters of a wrong value
+constexpr std::size_t kMostShown = 40;  // bytes of a wrong value
+
+// The beginning of text, without a part of a character at its end.
+std::string beginning_of(const std::string& text) {
+  constexpr auto continues = [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; };
+  std::size_t end = kMostShown;
+  while (end > 0 && continues(text[end])) --end;
+  return text.substr(0, end) + "...";
+}
 
 }  // namespace
 
@@ -28,7 +36,8 @@ Status JsonReader::read_figure(const char* key, double& target) const {
   double figure = 0;
   SLUICE_RETURN_IF_ERROR(field.convert(figure));
   if (!std::isfinite(figure) || figure < 0) return field.wrong_type("a number from 0");
-  target = figure;
+  if (figure > kMostFigure) return field.wrong_type(fmt::format("a number up to {:g}", kMostFigure));
+  target = figure < kLeastFigure ? 0 : figure;
   return {};
 }
 
@@ -58,7 +67,7 @@ Result<std::vector<JsonReader>> JsonReader::elements() const {
 
 Error JsonReader::wrong_type(const std::string& expected) const {
   std::string shown = value_->dump();
-  if (shown.size() > kMostShown) shown = shown.substr(0, kMostShown) + "...";
+  if (shown.size() > kMostShown) shown = beginning_of(shown);
   return error(fmt::format("expected {}, found {}", expected, shown));
 }
 

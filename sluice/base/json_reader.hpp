@@ -22,6 +22,9 @@
 
 namespace sluice {
 
+inline constexpr double kLeastFigure = 1e-18;
+inline constexpr double kMostFigure = 1e18;
+
 class JsonReader {
  public:
   explicit JsonReader(const nlohmann::json& document) : value_(&document) {}
@@ -46,8 +49,13 @@ class JsonReader {
     return read(key, target);
   }
 
-  // A time, a rate or a size: a number from 0, and not infinite.
+  // A time, a rate or a size: 0, or a number from kLeastFigure to kMostFigure, so that what is reckoned with a few of
+  // them is neither infinite nor NaN. Smaller ones are 0: differences of measurements may be anything.
   Status read_figure(const char* key, double& target) const;
+
+  Status read_figure_if_present(const char* key, double& target) const {
+    return has(key) ? read_figure(key, target) : Status();
+  }
 
   // One of `values`, whose to_string() is its word in the document.
   template <std::ranges::input_range Values>
@@ -82,12 +90,12 @@ class JsonReader {
   Error error(const std::string& message) const;  // about the value itself
   Error error(const char* key, const std::string& message) const;
 
+  Error wrong_type(const std::string& expected) const;  // about the value itself: what was expected, and what is there
+
   const nlohmann::json& value() const { return *value_; }
 
  private:
   JsonReader(const nlohmann::json& value, std::string path) : value_(&value), path_(std::move(path)) {}
-
-  Error wrong_type(const std::string& expected) const;
 
   Status convert(std::string& target) const;
   Status convert(bool& target) const;
@@ -108,11 +116,11 @@ class JsonReader {
 
   template <typename T>
   Status convert(std::vector<T>& target) const {
-    SLUICE_ASSIGN(const std::vector<JsonReader> readers, elements());
+    if (!value_->is_array()) return wrong_type("a list");
     target.clear();
-    for (const JsonReader& reader : readers) {
+    for (const nlohmann::json& value : *value_) {  // one reader at a time: lists may be long
       T element{};
-      SLUICE_RETURN_IF_ERROR(reader.convert(element));
+      SLUICE_RETURN_IF_ERROR(JsonReader(value, path_ + "/" + std::to_string(target.size())).convert(element));
       target.push_back(std::move(element));
     }
     return {};

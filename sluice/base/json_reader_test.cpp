@@ -132,6 +132,56 @@ TEST(JsonFile, SaysWhereTextStopsBeingJson) {
   EXPECT_EQ(parse_json("{]").error().code, ErrorCode::kBadInput);
 }
 
+std::string nested(int depth, const std::string& open, const std::string& close) {
+  std::string text;
+  for (int i = 0; i < depth; ++i) text += open;
+  text += "1";
+  for (int i = 0; i < depth; ++i) text += close;
+  return text;
+}
+
+TEST(JsonFile, RefusesWhatIsNestedTooDeep) {
+  for (const auto& [open, close] : {std::pair("[", "]"), std::pair(R"({"a":)", "}"), std::pair(R"([{"]}\"":)", "}]")}) {
+    SCOPED_TRACE(open);
+    const int levels = std::string_view(open).starts_with("[{") ? 2 : 1;
+    EXPECT_TRUE(parse_json(nested(kMostJsonDepth / levels, open, close)).ok());
+    EXPECT_THAT(parse_json(nested(100'000, open, close)).error().message, HasSubstr("nested deeper than 64 at byte"));
+    EXPECT_THAT(parse_json(nested(100'000, open, "")).error().message, HasSubstr("nested deeper"));
+  }
+}
+
+TEST(JsonFile, RefusesMoreValuesThanAFileOfOursHas) {
+  std::string list = "[";
+  for (std::size_t i = 0; i < kMostJsonValues; ++i) list += "0,";
+  list += "0]";
+  EXPECT_THAT(parse_json(list).error().message, HasSubstr("more than 8000000 values"));
+}
+
+TEST(JsonReader, FiguresAreWithinWhatCanBeReckonedWith) {
+  double figure = 5;
+  for (const double wrong : {1e19, -1.0, 1e300, -1e-300}) {
+    const json document = {{"figure", wrong}};
+    EXPECT_FALSE(JsonReader(document).read_figure("figure", figure).ok()) << wrong;
+  }
+  EXPECT_EQ(figure, 5);
+  const json document = {{"figure", 0}, {"large", 1e18}, {"small", 1e-18}};
+  for (const char* key : {"figure", "large", "small"}) EXPECT_TRUE(JsonReader(document).read_figure(key, figure).ok());
+  EXPECT_TRUE(JsonReader(document).read_figure_if_present("none", figure).ok());
+  EXPECT_EQ(figure, 1e-18);
+  const json tiny = {{"figure", 1e-19}};
+  ASSERT_TRUE(JsonReader(tiny).read_figure("figure", figure).ok());
+  EXPECT_EQ(figure, 0);
+}
+
+TEST(JsonReader, ShortensTextBetweenCharacters) {
+  std::string text = "x";
+  for (int i = 0; i < 40; ++i) text += "ü";
+  for (const std::string& shown : {text, "y" + text}) {
+    const std::string message = error_of(json(shown), int{});
+    EXPECT_NO_THROW(static_cast<void>(json(message).dump())) << "no part of a character";
+  }
+}
+
 TEST(JsonFile, NamesTheFileThatItCannotRead) {
   const std::string path = ::testing::TempDir() + "json_file_test.json";
   std::ofstream(path) << "[1, 2";

@@ -51,16 +51,15 @@ std::filesystem::path stored_profile_path(const profile::ProfileCache& cache, co
   return cache.path().parent_path() / ("accesses-" + hasher.hex() + ".json");
 }
 
-// Nothing when there is no file, or a damaged one, which the next measurement replaces.
-Result<std::optional<profile::AccessProfile>> find_stored(const std::filesystem::path& path, const graph::Graph& graph,
-                                                          const memory::Machine& machine) {
+// Nothing when there is no file, or one that is damaged or of something else, which the next measurement replaces.
+std::optional<profile::AccessProfile> find_stored(const std::filesystem::path& path, const graph::Graph& graph,
+                                                  const memory::Machine& machine) {
   std::error_code missing;
-  if (!std::filesystem::exists(path, missing)) return std::optional<profile::AccessProfile>();
+  if (!std::filesystem::exists(path, missing)) return std::nullopt;
   Result<profile::AccessProfile> stored = profile::read_access_profile(path, graph, machine);
-  if (stored.ok()) return std::optional(std::move(stored).value());
-  if (stored.error().code == ErrorCode::kMismatch) return stored.error();
+  if (stored.ok()) return std::move(stored).value();
   spdlog::warn("{}; measuring again", stored.error().message);
-  return std::optional<profile::AccessProfile>();
+  return std::nullopt;
 }
 
 // Every tensor on pages of its own, so that page counts are tensor counts, where that takes no more fast memory than
@@ -104,8 +103,7 @@ Result<profile::AccessProfile> measure_access_profile(train::Workload& workload,
   const graph::Graph& graph = workload.graph();
   SLUICE_ASSIGN(const PlanChoice choice, choose_plan(graph, machine, fast));
   const std::filesystem::path path = stored_profile_path(cache, graph, machine, choice, options);
-  SLUICE_ASSIGN(std::optional<profile::AccessProfile> stored, find_stored(path, graph, machine));
-  if (stored) return *std::move(stored);
+  if (std::optional<profile::AccessProfile> stored = find_stored(path, graph, machine)) return *std::move(stored);
   SLUICE_ASSIGN(profile::AccessProfile measured, measure(workload, machine, choice, options));
   if (const Status saved = profile::write_access_profile(path, measured); !saved.ok())
     spdlog::warn(saved.error().message);

@@ -65,7 +65,7 @@ bool recall(memory::Machine& machine, const std::string& question, const profile
   }
   for (std::size_t i = 0; i < machine.links.size(); ++i) {
     const auto found = cache.find_link(link_key(question, i));
-    if (!found) return false;
+    if (!found || found->is_of_tier()) return false;
     memory::Link& link = recalled.links[i];
     link.bandwidth = found->bandwidth;
     link.latency = found->latency;

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <thread>
 #include <utility>
 
@@ -120,6 +121,10 @@ Error no_stitches(Bytes bytes, std::span<const Stitch> stitches, const std::stri
 
 // Maps one huge page more than asked for and gives back what lies before and after the aligned range.
 std::byte* map_aligned(Bytes bytes, int protection, int flags) {
+  if (bytes > std::numeric_limits<Bytes>::max() - kHugePage) {
+    errno = ENOMEM;
+    return nullptr;
+  }
   void* const mapped =
       ::mmap(nullptr, as_index(bytes + kHugePage), protection, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
   if (mapped == MAP_FAILED) return nullptr;

@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "sluice/memory/requests.hpp"
+
 namespace sluice::memory {
 namespace {
 
@@ -87,12 +89,16 @@ Status read_json(const JsonReader& reader, Link& link) {
   SLUICE_RETURN_IF_ERROR(reader.read("from", link.from));
   SLUICE_RETURN_IF_ERROR(reader.read("to", link.to));
   SLUICE_RETURN_IF_ERROR(reader.read_figure("bandwidth", link.bandwidth));
-  SLUICE_RETURN_IF_ERROR(reader.read_if_present("shared_bandwidth", link.shared_bandwidth));  // older files have none
+  SLUICE_RETURN_IF_ERROR(reader.read_figure_if_present("shared_bandwidth", link.shared_bandwidth));
   SLUICE_RETURN_IF_ERROR(reader.read_figure("latency_seconds", link.latency));
-  SLUICE_RETURN_IF_ERROR(reader.read("interference_seconds_per_byte", link.interference));
-  SLUICE_RETURN_IF_ERROR(reader.read_if_present("interference_seconds_per_request", link.request_interference));
+  SLUICE_RETURN_IF_ERROR(reader.read_figure("interference_seconds_per_byte", link.interference));
+  SLUICE_RETURN_IF_ERROR(reader.read_figure_if_present("interference_seconds_per_request", link.request_interference));
   SLUICE_RETURN_IF_ERROR(reader.read("request_bytes", link.request_bytes));
   SLUICE_RETURN_IF_ERROR(reader.read("queue_depth", link.queue_depth));
+  if (!are_requests(link.request_bytes, link.queue_depth)) {
+    return reader.error("request_bytes", fmt::format("{} bytes, {} in flight: not whole blocks of {}, or too many",
+                                                     link.request_bytes, link.queue_depth, kBlockAlignment));
+  }
   SLUICE_RETURN_IF_ERROR(reader.read("throttled", link.throttled));
   SLUICE_RETURN_IF_ERROR(reader.read_word("copied_by", kMovers, link.copied_by));
   return reader.read_word("provenance", kProvenances, link.provenance);

@@ -25,16 +25,26 @@ Result<InitializerValues> current_values(const ImportedModel& model) {
   return values;
 }
 
-// Tensors stored beside the model are embedded, so that the copy stands alone wherever it is written.
-Status embed_external(const Initializers& initializers, ::onnx::GraphProto& graph) {
-  for (::onnx::TensorProto& tensor : *graph.mutable_initializer()) {
-    const TensorSource* source = initializers.find(tensor.name());
-    if (source == nullptr || source->external.empty()) continue;
-    SLUICE_ASSIGN(std::string bytes, read_bytes(*source));
-    tensor.clear_external_data();
-    tensor.clear_data_location();
-    tensor.set_raw_data(std::move(bytes));
+using Initializer = ::onnx::TensorProto;
+
+// Those of branches of control flow, too.
+void collect_initializers(::onnx::GraphProto& graph, std::vector<Initializer*>& found) {
+  for (Initializer& tensor : *graph.mutable_initializer()) found.push_back(&tensor);
+  for (::onnx::NodeProto& node : *graph.mutable_node()) {
+    for (::onnx::AttributeProto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_g()) collect_initializers(*attribute.mutable_g(), found);
+    }
   }
+}
+
+// Tensors stored beside the model are embedded, so that the copy stands alone wherever it is written.
+Status embed_external(const Initializers& initializers, Initializer& tensor) {
+  const TensorSource* source = initializers.find(tensor.name());
+  if (source == nullptr || source->external.empty()) return {};
+  SLUICE_ASSIGN(std::string bytes, read_bytes(*source));
+  tensor.clear_external_data();
+  tensor.clear_data_location();
+  tensor.set_raw_data(std::move(bytes));
   return {};
 }
 
@@ -57,10 +67,12 @@ Status export_onnx(const std::filesystem::path& source, const std::filesystem::p
     write_back_weights(*weights, std::move(trained), values);
   }
   ::onnx::ModelProto copy = *model.model;
-  SLUICE_RETURN_IF_ERROR(embed_external(*model.initializers, *copy.mutable_graph()));
-  for (::onnx::TensorProto& tensor : *copy.mutable_graph()->mutable_initializer()) {
-    const auto found = values.find(tensor.name());
-    if (found != values.end()) write_floats(found->second, tensor);
+  std::vector<Initializer*> initializers;
+  collect_initializers(*copy.mutable_graph(), initializers);
+  for (Initializer* const tensor : initializers) {
+    SLUICE_RETURN_IF_ERROR(embed_external(*model.initializers, *tensor));
+    const auto found = values.find(tensor->name());
+    if (found != values.end()) write_floats(found->second, *tensor);
   }
   return write_model(target, copy);
 }

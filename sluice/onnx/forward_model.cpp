@@ -85,7 +85,7 @@ Result<InferenceModel> forward_of(const std::filesystem::path& path, const std::
   SLUICE_ASSIGN(std::shared_ptr<const Initializers> initializers, Initializers::open(model, path.parent_path()));
   SLUICE_ASSIGN(const Network network, Network::of(model->graph()));
   SLUICE_ASSIGN(const Order order, order_of(model->graph(), network, *initializers));
-  const std::string name = path.stem().string();
+  const std::string name = model_name(path);
   InferenceModel result;
   Conversion survey(*initializers, network, path.parent_path(), opset_of(*model), name);
   Conversion conversion(*initializers, network, path.parent_path(), opset_of(*model), name);

@@ -25,8 +25,8 @@ struct ImportedModel {
   graph::Graph forward;
   ParameterSources sources;
   std::vector<std::string> notes;
-  bool softmax_in_loss = false;  // the model's last op is a softmax, which the loss has inside
-  std::shared_ptr<::onnx::ModelProto> model;
+  bool softmax_in_loss = false;               // the model's last op is a softmax, which the loss has inside
+  std::shared_ptr<::onnx::ModelProto> model;  // as it is in the file
   std::shared_ptr<const Initializers> initializers;
 };
 

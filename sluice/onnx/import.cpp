@@ -6,6 +6,7 @@
 
 #include "sluice/onnx/convert/converters.hpp"
 #include "sluice/onnx/given_weights.hpp"
+#include "sluice/onnx/model/branches.hpp"
 #include "sluice/onnx/model/model_file.hpp"
 #include "sluice/onnx/model/patterns.hpp"
 #include "sluice/onnx/model_inputs.hpp"
@@ -32,6 +33,46 @@ std::string logits_name(const ::onnx::GraphProto& graph, const Network& network,
   return name;
 }
 
+constexpr int kMostBranchRounds = 64;  // of branches within branches
+
+// A model with its initializers and nodes, ready to be walked.
+struct OpenModel {
+  std::shared_ptr<::onnx::ModelProto> model;
+  std::shared_ptr<const Initializers> initializers;
+  Network network;
+};
+
+Result<OpenModel> open_model(const std::shared_ptr<::onnx::ModelProto>& model, const std::filesystem::path& path) {
+  OpenModel opened;
+  opened.model = model;
+  SLUICE_ASSIGN(opened.initializers, Initializers::open(model, path.parent_path()));
+  SLUICE_ASSIGN(opened.network, Network::of(model->graph()));
+  merge_patterns(opened.network, *opened.initializers);
+  return Result<OpenModel>(std::move(opened));
+}
+
+// With the branches that are taken in the place of every If whose condition is known, in a copy of the model where there
+// is any: what is written back is the file's own.
+Result<OpenModel> open_without_branches(const std::shared_ptr<::onnx::ModelProto>& model,
+                                        const std::filesystem::path& path, const OnnxOptions& options,
+                                        std::vector<std::string>& notes) {
+  SLUICE_ASSIGN(OpenModel opened, open_model(model, path));
+  const std::string output = model->graph().output_size() > 0 ? model->graph().output(0).name() : std::string();
+  for (int round = 0; round < kMostBranchRounds; ++round) {
+    const std::map<std::string, bool> conditions =
+        known_conditions(*opened.model, path, opened.network, *opened.initializers, output, options);
+    if (conditions.empty()) break;
+    const auto changed = std::make_shared<::onnx::ModelProto>(*opened.model);
+    for (const auto& [result, condition] : conditions) {
+      notes.push_back(fmt::format("{}: its condition is known, and its {} branch is taken",
+                                  Network::describe(*opened.network.maker(result)), condition ? "then" : "else"));
+      SLUICE_RETURN_IF_ERROR(take_branch(*changed->mutable_graph(), result, condition));
+    }
+    SLUICE_ASSIGN(opened, open_model(changed, path));
+  }
+  return Result<OpenModel>(std::move(opened));
+}
+
 }  // namespace
 
 Result<ImportedModel> import_model(const std::filesystem::path& path, const OnnxOptions& options) {
@@ -39,20 +80,17 @@ Result<ImportedModel> import_model(const std::filesystem::path& path, const Onnx
   const auto in_file = [&](const Error& error) {
     return Error{error.code, fmt::format("{}: {}", path.string(), error.message)};
   };
-  auto initializers = Initializers::open(model, path.parent_path());
-  if (!initializers.ok()) return in_file(initializers.error());
-  auto network = Network::of(model->graph());
-  if (!network.ok()) return in_file(network.error());
-  merge_patterns(*network, **initializers);
   ImportedModel result;
-  const std::string logits = logits_name(model->graph(), *network, options.loss, result);
-  auto walked = walk_model(*model, path, *network, **initializers, logits, options);
+  auto opened = open_without_branches(model, path, options, result.notes);
+  if (!opened.ok()) return in_file(opened.error());
+  const std::string logits = logits_name(opened->model->graph(), opened->network, options.loss, result);
+  auto walked = walk_model(*opened->model, path, opened->network, *opened->initializers, logits, options);
   if (!walked.ok()) return in_file(walked.error());
   result.forward = std::move(walked->forward);
   result.sources = std::move(walked->sources);
   result.notes.insert(result.notes.end(), walked->notes.begin(), walked->notes.end());
   result.model = model;
-  result.initializers = *initializers;
+  result.initializers = opened->initializers;
   return result;
 }
 

@@ -176,6 +176,9 @@ class InputFinder {
     if (input.is_integer() && data.content == graph::Content::kTokens) {
       made.shape = data.shape;
       made.time_major = data.time_major;
+      if (!checked_count(made.shape, kMostArrayElements)) {
+        return bad_input(fmt::format("input '{}' is too large", input.name));
+      }
       const bool positions = mentions(input.name, {"pos"});
       if (mentions(input.name, {"type", "seg"})) {
         made.content = graph::Content::kSegments;

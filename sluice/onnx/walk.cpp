@@ -66,7 +66,45 @@ Result<graph::TensorId> converted_logits(Conversion& conversion, const std::vect
   return conversion.tensor(value, logits);
 }
 
+void follow_options(Conversion& conversion, const std::vector<const ::onnx::NodeProto*>& order,
+                    const OnnxOptions& options) {
+  conversion.live = {order.begin(), order.end()};
+  conversion.trained = options.trained;
+  conversion.as_stated = options.given;
+}
+
+// What the second walk is told by the first, whose constants are gone by then.
+struct Surveyed {
+  graph::Shape logits;
+  SharedInitializers shared;
+};
+
 }  // namespace
+
+std::map<std::string, bool> known_conditions(const ::onnx::ModelProto& model, const std::filesystem::path& path,
+                                             const Network& network, const Initializers& initializers,
+                                             const std::string& logits, const OnnxOptions& options) {
+  std::map<std::string, bool> known;
+  const auto order = network.order_for(logits, initializers);
+  if (!order.ok()) return known;
+  const auto is_branch = [](const ::onnx::NodeProto* node) {
+    return node->op_type() == "If" && node->input_size() == 1 && node->output_size() > 0;
+  };
+  if (std::ranges::none_of(*order, is_branch)) return known;
+  Conversion survey(initializers, network, path.parent_path(), opset_of(model), model_name(path));
+  follow_options(survey, *order, options);
+  const auto inputs = find_inputs(model.graph(), network, initializers, survey.live, options);
+  if (inputs.ok()) bind_inputs(survey, *inputs, nullptr);
+  const Status converted = convert_nodes(survey, *order);  // as far as it goes: what is wrong is said later
+  if (converted.ok()) return known;
+  for (const ::onnx::NodeProto* node : *order) {
+    if (!is_branch(node)) continue;
+    const Value condition = survey.value(node->input(0));
+    if (condition.kind != Value::Kind::kArray || condition.array->count() != 1) continue;
+    known.emplace(node->output(0), condition.array->at(0) != 0);
+  }
+  return known;
+}
 
 Result<Walked> walk_model(const ::onnx::ModelProto& model, const std::filesystem::path& path, const Network& network,
                           const Initializers& initializers, const std::string& logits, const OnnxOptions& options) {
@@ -74,30 +112,27 @@ Result<Walked> walk_model(const ::onnx::ModelProto& model, const std::filesystem
   const std::set<const ::onnx::NodeProto*> live(order.begin(), order.end());
   SLUICE_ASSIGN(const ModelInputs inputs, find_inputs(model.graph(), network, initializers, live, options));
   const std::int64_t opset = opset_of(model);
-  const std::string name = path.stem().string();
+  const std::string name = model_name(path);
 
-  const auto follow = [&](Conversion& each) {
-    each.live = live;
-    each.trained = options.trained;
-    each.as_stated = options.given;
+  const auto survey_it = [&]() -> Result<Surveyed> {
+    Conversion survey(initializers, network, path.parent_path(), opset, name);
+    follow_options(survey, order, options);
+    bind_inputs(survey, inputs, nullptr);
+    SLUICE_ASSIGN(const graph::TensorId seen, converted_logits(survey, order, logits));
+    return Surveyed{survey.builder.shape(seen), survey.find_shared()};
   };
-
-  Conversion survey(initializers, network, path.parent_path(), opset, name);
-  follow(survey);
-  bind_inputs(survey, inputs, nullptr);
-  SLUICE_ASSIGN(const graph::TensorId seen, converted_logits(survey, order, logits));
-  const graph::Shape shape = survey.builder.shape(seen);
+  SLUICE_ASSIGN(const Surveyed surveyed, survey_it());
   std::optional<LossPlan> loss;
   if (options.loss != OnnxLoss::kFirstOutput) {
-    SLUICE_ASSIGN(loss, plan_loss(inputs, shape, options.loss));
-  } else if (graph::element_count(shape) != 1) {
-    return bad_input(
-        fmt::format("the first output {} is not one number, and it is to be the loss", graph::to_string(shape)));
+    SLUICE_ASSIGN(loss, plan_loss(inputs, surveyed.logits, options.loss));
+  } else if (graph::element_count(surveyed.logits) != 1) {
+    return bad_input(fmt::format("the first output {} is not one number, and it is to be the loss",
+                                 graph::to_string(surveyed.logits)));
   }
 
   Conversion conversion(initializers, network, path.parent_path(), opset, name);
-  follow(conversion);
-  conversion.shared = survey.find_shared();
+  follow_options(conversion, order, options);
+  conversion.shared = surveyed.shared;
   const graph::TensorId labels = bind_inputs(conversion, inputs, loss ? &*loss : nullptr);
   SLUICE_ASSIGN(const graph::TensorId made, converted_logits(conversion, order, logits));
   add_loss(conversion.builder, loss, made, labels);

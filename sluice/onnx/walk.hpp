@@ -17,4 +17,10 @@ struct Walked {
 Result<Walked> walk_model(const ::onnx::ModelProto& model, const std::filesystem::path& path, const Network& network,
                           const Initializers& initializers, const std::string& logits, const OnnxOptions& options);
 
+// By the first output of each If that `logits` needs and whose condition is known: by a constant, or by shapes, which
+// are all known here.
+std::map<std::string, bool> known_conditions(const ::onnx::ModelProto& model, const std::filesystem::path& path,
+                                             const Network& network, const Initializers& initializers,
+                                             const std::string& logits, const OnnxOptions& options);
+
 }  // namespace sluice::onnx

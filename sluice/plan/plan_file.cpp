@@ -271,7 +271,7 @@ Status read_heading(const JsonReader& document, int version, Plan& plan) {
   SLUICE_RETURN_IF_ERROR(document.read("planner", plan.planner));
   SLUICE_RETURN_IF_ERROR(document.read("planner_config", plan.planner_config));
   SLUICE_RETURN_IF_ERROR(document.read("solver_status", plan.solver_status));
-  SLUICE_RETURN_IF_ERROR(document.read("predicted_step_seconds", plan.predicted_step_seconds));
+  SLUICE_RETURN_IF_ERROR(document.read_figure("predicted_step_seconds", plan.predicted_step_seconds));
   SLUICE_RETURN_IF_ERROR(read_bounds(document, version, plan));
   SLUICE_RETURN_IF_ERROR(document.read("budgets", plan.budgets));
   return document.read("arena_bytes", plan.arena_bytes);

@@ -9,6 +9,7 @@
 namespace sluice::profile {
 namespace {
 
+constexpr Seconds kLeastTime = 1e-9;  // what a coarse clock calls nothing
 constexpr const char* kInSteps = "in steps";
 constexpr const char* kAlone = "alone";
 
@@ -16,6 +17,7 @@ constexpr const char* kAlone = "alone";
 
 Timing summarize(std::vector<Seconds> samples) {
   SLUICE_CHECK(!samples.empty(), "samples to summarize");
+  for (Seconds& sample : samples) sample = std::max(sample, kLeastTime);
   std::sort(samples.begin(), samples.end());
   return {.median = samples[samples.size() / 2],
           .min = samples.front(),
@@ -34,7 +36,10 @@ Status read_json(const JsonReader& reader, Timing& timing) {
   SLUICE_RETURN_IF_ERROR(reader.read_figure("median_seconds", timing.median));
   SLUICE_RETURN_IF_ERROR(reader.read_figure("min_seconds", timing.min));
   SLUICE_RETURN_IF_ERROR(reader.read_figure("max_seconds", timing.max));
-  return reader.read("samples", timing.samples);
+  SLUICE_RETURN_IF_ERROR(reader.read("samples", timing.samples));
+  if (timing == Timing()) return {};  // not measured
+  const bool sound = 0 < timing.min && timing.min <= timing.median && timing.median <= timing.max && timing.samples > 0;
+  return sound ? Status() : Status(reader.error("not the times of any op"));
 }
 
 void to_json(nlohmann::json& json, const OpMeasurement& op) {
@@ -48,6 +53,7 @@ void to_json(nlohmann::json& json, const OpMeasurement& op) {
 Status read_json(const JsonReader& reader, OpMeasurement& op) {
   SLUICE_RETURN_IF_ERROR(reader.read("warm", op.warm));
   SLUICE_RETURN_IF_ERROR(reader.read("cold", op.cold));
+  if (op.warm.samples == 0) return reader.error("warm", "an op that was not measured");
   if (!reader.has("measured")) return {};  // older caches: alone, and nothing of its work
   std::string measured;
   SLUICE_RETURN_IF_ERROR(reader.read("measured", measured));
@@ -68,6 +74,7 @@ void to_json(nlohmann::json& json, const ConfigurationTime& configuration) {
 Status read_json(const JsonReader& reader, ConfigurationTime& configuration) {
   std::vector<std::size_t> slow;
   SLUICE_RETURN_IF_ERROR(reader.read(configuration.timing));
+  if (configuration.timing.samples == 0) return reader.error("samples", "none");
   SLUICE_RETURN_IF_ERROR(reader.read("slow_operands", slow));
   configuration.slow = 0;
   for (const std::size_t operand : slow) {

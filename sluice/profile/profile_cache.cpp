@@ -10,6 +10,7 @@
 #include "sluice/base/hash.hpp"
 #include "sluice/base/json_file.hpp"
 #include "sluice/base/json_reader.hpp"
+#include "sluice/memory/requests.hpp"
 
 namespace sluice::profile {
 namespace {
@@ -35,15 +36,12 @@ Status read_json(const JsonReader& reader, LinkMeasurement& link) {
   SLUICE_RETURN_IF_ERROR(reader.read_figure("latency", link.latency));
   SLUICE_RETURN_IF_ERROR(reader.read("request_bytes", link.request_bytes));
   SLUICE_RETURN_IF_ERROR(reader.read("queue_depth", link.queue_depth));
-  SLUICE_RETURN_IF_ERROR(reader.read("interference_seconds_per_byte", link.interference));
-  SLUICE_RETURN_IF_ERROR(reader.read_if_present("interference_seconds_per_request", link.request_interference));
-  if (reader.has("shared_bandwidth")) {  // older caches have none
-    SLUICE_RETURN_IF_ERROR(reader.read_figure("shared_bandwidth", link.shared_bandwidth));
-  }
-  // 0 where there are no requests: a tier's own bandwidth, kept beside the links.
-  if (link.request_bytes < 0) return reader.error("request_bytes", "below 0");
-  if (link.queue_depth < 0) return reader.error("queue_depth", "below 0");
-  return {};
+  SLUICE_RETURN_IF_ERROR(reader.read_figure("interference_seconds_per_byte", link.interference));
+  SLUICE_RETURN_IF_ERROR(reader.read_figure_if_present("interference_seconds_per_request", link.request_interference));
+  SLUICE_RETURN_IF_ERROR(reader.read_figure_if_present("shared_bandwidth", link.shared_bandwidth));
+  if (link.is_of_tier() || (link.bandwidth > 0 && memory::are_requests(link.request_bytes, link.queue_depth)))
+    return {};
+  return reader.error("request_bytes", "no requests that a link can have");
 }
 
 std::filesystem::path ProfileCache::default_folder() { return cache_folder(); }

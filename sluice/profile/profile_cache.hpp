@@ -34,6 +34,9 @@ struct LinkMeasurement {
   Seconds interference = 0;  // per byte
   BytesPerSecond shared_bandwidth = 0;
   Seconds request_interference = 0;
+  bool is_of_tier() const {
+    return request_bytes == 0 && queue_depth == 0;
+  }  // a tier's own bandwidth, kept beside the links
   bool operator==(const LinkMeasurement&) const = default;
 };
 

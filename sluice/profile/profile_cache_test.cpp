@@ -7,6 +7,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "sluice/base/json_reader.hpp"
+#include "sluice/memory/requests.hpp"
+
 namespace sluice::profile {
 namespace {
 
@@ -167,10 +170,64 @@ TEST_F(ProfileCacheTest, IgnoresNonsenseAndSaysWhere) {
   };
   EXPECT_THAT(note_of("/ops/conv/warm/median_seconds", -1), HasSubstr("/ops/conv/warm/median_seconds: expected"));
   EXPECT_THAT(note_of("/ops/conv/cold/samples", "five"), HasSubstr("/ops/conv/cold/samples: expected a whole number"));
-  EXPECT_THAT(note_of("/links/up/queue_depth", -1), HasSubstr("/links/up/queue_depth: below 0"));
+  EXPECT_THAT(note_of("/links/up/queue_depth", -1), HasSubstr("/links/up/request_bytes: no requests"));
   EXPECT_THAT(note_of("/links", nlohmann::json::array()), HasSubstr("/links: expected an object"));
   EXPECT_THAT(note_of("/version", nullptr), HasSubstr("/version: expected a whole number"));
   EXPECT_THAT(note_of("/placements/dense", nlohmann::json::array()), HasSubstr("/placements: no time in fast memory"));
+}
+
+// Every number of a cache, as each of the numbers that a damaged one may hold: nothing that is read is reckoned with
+// and gives no number.
+TEST_F(ProfileCacheTest, WhateverItsNumbersAreWhatIsReadCanBeReckonedWith) {
+  ProfileCache whole = ProfileCache::open("cpu A", folder_);
+  whole.put_op("conv",
+               {.warm = kConv.warm, .cold = kConv.cold, .in_steps = true, .work = {.flops = 1e9, .bytes = 5e6}});
+  whole.put_link("up", kDisk);
+  whole.put_placement("conv", slow_tier(1e9), kPlaced);
+  ASSERT_TRUE(whole.save().ok());
+  const nlohmann::json sound = nlohmann::json::parse(std::ifstream(whole.path()));
+  int ignored = 0;
+  for (const auto& [pointer, value] : sound.flatten().items()) {
+    if (!value.is_number() || pointer == "/version") continue;
+    for (const nlohmann::json& wrong :
+         {nlohmann::json(0), nlohmann::json(-1), nlohmann::json(1e308), nlohmann::json(5e-324), nlohmann::json(4097),
+          nlohmann::json(2147483647), nlohmann::json(INT64_MAX), nlohmann::json(UINT64_MAX), nlohmann::json(nullptr)}) {
+      SCOPED_TRACE(pointer + " is " + wrong.dump());
+      nlohmann::json document = sound;
+      document[nlohmann::json::json_pointer(pointer)] = wrong;
+      std::ofstream(whole.path()) << document;
+      const ProfileCache reopened = ProfileCache::open("cpu A", folder_);
+      ignored += reopened.notes().empty() ? 0 : 1;
+      for (const auto& [signature, op] : reopened.ops()) {
+        EXPECT_GT(op.warm.median, 0);
+        EXPECT_LE(op.warm.min, op.warm.median);
+        EXPECT_LE(op.warm.median, op.warm.max);
+        EXPECT_LE(op.warm.max, kMostFigure);
+      }
+      const auto link = reopened.find_link("up");
+      EXPECT_TRUE(!link || link->is_of_tier() || memory::are_requests(link->request_bytes, link->queue_depth));
+      EXPECT_TRUE(!link || link->is_of_tier() || link->bandwidth > 0);
+    }
+  }
+  EXPECT_GT(ignored, 100);
+}
+
+TEST_F(ProfileCacheTest, IsIgnoredWhateverLiesInItsPlace) {
+  std::filesystem::create_directories(folder_);
+  const std::filesystem::path path = ProfileCache::path_for("cpu A", folder_);
+  const auto notes_of = [&] { return ProfileCache::open("cpu A", folder_).notes(); };
+  for (const std::string& text : {std::string(), std::string("{"), std::string("null"), std::string(100'000, '['),
+                                  std::string(1000, '\0'), std::string("\xff\xfe")}) {
+    std::ofstream(path, std::ios::binary) << text;
+    EXPECT_THAT(notes_of(), ::testing::SizeIs(1)) << text.substr(0, 10);
+  }
+  std::filesystem::remove(path);
+  std::filesystem::create_directory(path);
+  EXPECT_THAT(notes_of(), ::testing::SizeIs(1)) << "a folder";
+  ProfileCache cache = ProfileCache::open("cpu A", folder_);
+  cache.put_op("conv", kConv);
+  EXPECT_FALSE(cache.save().ok());
+  EXPECT_TRUE(cache.find_op("conv")) << "this run goes by what it has";
 }
 
 TEST_F(ProfileCacheTest, SaveSaysWhereItCannotWrite) {

@@ -41,6 +41,11 @@ void fill_bytes(std::uint64_t seed, graph::DType dtype, std::span<std::byte> byt
   }
 }
 
+std::uint64_t hash_of_choice(const graph::Op& op) {
+  const std::string name = op.implementations.empty() ? std::string() : op.implementations.front().name;
+  return hash_bytes(static_cast<std::uint64_t>(op.processor), std::as_bytes(std::span(name)));
+}
+
 void spin(Seconds seconds) {
   const auto start = std::chrono::steady_clock::now();
   while (std::chrono::duration<Seconds>(std::chrono::steady_clock::now() - start).count() < seconds) {
@@ -93,6 +98,7 @@ Status MixingGraph::run(graph::OpIndex op, std::span<void* const> operands, cons
   const auto* const dropout = std::get_if<graph::DropoutAttributes>(&instruction.attributes);
   const std::uint64_t stream = dropout == nullptr ? 0 : dropout->stream;
   std::uint64_t hash = random_bits(static_cast<std::uint64_t>(context.step), kind, stream);
+  if (options_.by_choice) hash = mix64(hash + hash_of_choice(instruction));
   if (instruction.kind == graph::OpKind::kBatchNorm) {
     run_norm(instruction, operands, hash);
   } else {

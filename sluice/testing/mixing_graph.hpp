@@ -16,6 +16,7 @@ struct MixingOptions {
   Seconds op_seconds = 0;  // ops spin for at least this long, so that transfers get a chance to be late
   std::optional<graph::OpIndex> failing_op;  // returns an error instead of running
   bool uneven = false;                       // runs take one to five times op_seconds in turn
+  bool by_choice = false;                    // results differ by implementation and processor, as those of kernels do
 };
 
 class MixingGraph : public kernels::CompiledGraph {

@@ -1,12 +1,9 @@
-// Checkpoints: one file with everything that a training run needs to go on to the same bits.
+// Checkpoints: one file (checkpoint_file/checkpoint_file.hpp) with everything that a training run needs to go on to the
+// same bits.
 //
-//   "SLUICECK"      8 bytes
-//   header length   8 bytes, little-endian
-//   header          JSON: version, model, settings, graph fingerprint, batch, seed, next step, and name and length
-//                   of each tensor
-//   values          every persistent tensor in tensor order, row-major fp32; of a run whose graph changes, whole
-//                   parameters by name, as long as they are in the graph that has most of them
-//   checksum        32 hexadecimal digits over everything before
+//   header    version, model, settings, graph fingerprint, batch, seed, next step, and name and length of each tensor
+//   values    every persistent tensor in tensor order, row-major; of a run whose graph changes, whole parameters by name,
+//             as long as they are in the graph that has most of them
 //
 // Nothing in it depends on the planner, the budget or the tiers, so a run may resume under others. It is written to a
 // file beside the old one, which then takes the old one's name (base/atomic_file.hpp): an interrupted or failed write

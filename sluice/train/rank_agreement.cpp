@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sluice/base/as_index.hpp"
+#include "sluice/base/json_file.hpp"
 #include "sluice/policies/run_file.hpp"
 
 namespace sluice::train {
@@ -26,7 +27,8 @@ Status share_run(kernels::Ranks& ranks, const graph::Graph& graph, policies::Run
   SLUICE_RETURN_IF_ERROR(ranks.share(std::as_writable_bytes(std::span(&length, 1))));
   text.resize(length);
   SLUICE_RETURN_IF_ERROR(ranks.share(std::as_writable_bytes(std::span(text))));
-  SLUICE_ASSIGN(run, policies::run_from_json(nlohmann::json::parse(text)));
+  SLUICE_ASSIGN(const nlohmann::json document, parse_json(text));
+  SLUICE_ASSIGN(run, policies::run_from_json(document));
   return {};
 }
 

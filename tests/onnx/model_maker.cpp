@@ -128,6 +128,10 @@ void set(::onnx::NodeProto& node, const std::string& name, const std::string& va
   attribute(node, name, ::onnx::AttributeProto::STRING).set_s(value);
 }
 
+void set(::onnx::NodeProto& node, const std::string& name, const ::onnx::GraphProto& value) {
+  *attribute(node, name, ::onnx::AttributeProto::GRAPH).mutable_g() = value;
+}
+
 void make_image_classifier(ModelMaker& maker) {
   maker.input("images", {0, 3, 8, 8});
   maker.weights("conv.weight", {4, 3, 3, 3});

@@ -48,6 +48,7 @@ void set(::onnx::NodeProto& node, const std::string& name, std::int64_t value);
 void set(::onnx::NodeProto& node, const std::string& name, float value);
 void set(::onnx::NodeProto& node, const std::string& name, const std::vector<std::int64_t>& values);
 void set(::onnx::NodeProto& node, const std::string& name, const std::string& value);
+void set(::onnx::NodeProto& node, const std::string& name, const ::onnx::GraphProto& value);
 
 // Whole models, which several tests change.
 void make_image_classifier(ModelMaker& maker);  // conv, batch norm, ReLU, pool, Gemm; images [N, 3, 8, 8], 10 classes

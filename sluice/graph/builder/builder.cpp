@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "sluice/base/random.hpp"
+#include "sluice/graph/ops/checked_count.hpp"
 #include "sluice/graph/ops/op_traits.hpp"
 #include "sluice/graph/shapes/shape_rules.hpp"
 
@@ -39,6 +40,10 @@ std::vector<OutputFormat> output_formats(OpKind kind, DType input) {
       return {{".loss", DType::kF32, Role::kOutput}, {".probabilities"}};
   }
   return {};
+}
+
+std::string too_large(std::string_view what, const Shape& shape) {
+  return fmt::format("{} would be a tensor {}, which is larger than any machine", what, to_string(shape));
 }
 
 bool is_integer(Content content) { return content != Content::kNone && !is_float(content); }
@@ -98,12 +103,17 @@ TensorId GraphBuilder::named_parameter(const std::string& name, Shape shape, Ini
   if (!usable({})) return kNoTensor;
   ++names_[name];  // no parameter of a layer gets it, too
   const TensorId id = new_parameter(name, std::move(shape), std::move(init), role);
+  if (id == kNoTensor) return id;
   graph_.tensor(id).part = std::move(part);
   graph_.tensor(id).parameter = name;
   return id;
 }
 
 TensorId GraphBuilder::new_parameter(std::string name, Shape shape, Init init, Role role) {
+  if (!checked_count(shape)) {
+    fail(too_large(name, shape));
+    return kNoTensor;
+  }
   Tensor tensor;
   tensor.name = std::move(name);
   tensor.shape = std::move(shape);
@@ -126,6 +136,11 @@ TensorId GraphBuilder::add_op(OpKind kind, const Attributes& attributes, std::ve
   const Result<std::vector<Shape>> shapes = infer_shapes(kind, attributes, input_shapes);
   if (!shapes.ok()) {
     fail(shapes.error().message);
+    return kNoTensor;
+  }
+  for (const Shape& shape : *shapes) {
+    if (checked_count(shape)) continue;
+    fail(too_large(to_string(kind), shape));
     return kNoTensor;
   }
   Op op;
@@ -161,6 +176,10 @@ std::vector<TensorId> GraphBuilder::inputs(const std::vector<InputSpec>& specs) 
     if (graph_.op_count() > 0 || !positive) {
       fail(fmt::format("input: expects one input op with extents of at least 1, got {} of shape {}", spec.name,
                        to_string(spec.shape)));
+      return std::vector<TensorId>(specs.size(), kNoTensor);
+    }
+    if (!checked_count(spec.shape)) {
+      fail(too_large(spec.name, spec.shape));
       return std::vector<TensorId>(specs.size(), kNoTensor);
     }
     Tensor tensor;

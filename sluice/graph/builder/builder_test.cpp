@@ -1,5 +1,6 @@
 #include "sluice/graph/builder/builder.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -100,6 +101,18 @@ TEST(GraphBuilder, RefusesAnEmptyInputAndAMissingLoss) {
   lossless.begin_layer("input");
   lossless.input(1, 3, 4, 4, 10);
   EXPECT_EQ(lossless.finish().error().message, "graph 'net' has no loss");
+}
+
+TEST(GraphBuilder, RefusesWhatIsLargerThanAnyMachine) {
+  constexpr std::int64_t kHuge = std::int64_t{1} << 33;
+  GraphBuilder wide("net");
+  wide.begin_layer("in");
+  wide.softmax_cross_entropy(wide.dense(wide.input(4, 3, 8, 8, 10), kHuge));
+  EXPECT_THAT(wide.finish().error().message, ::testing::HasSubstr("larger than any machine"));
+  GraphBuilder many("net");
+  many.begin_layer("in");
+  many.softmax_cross_entropy(many.input(kHuge, kHuge, kHuge, 8, 10));
+  EXPECT_THAT(many.finish().error().message, ::testing::HasSubstr("larger than any machine"));
 }
 
 TEST(GraphBuilder, DescribesTheStepsData) {

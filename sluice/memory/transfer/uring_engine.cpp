@@ -12,6 +12,7 @@
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/base/check.hpp"
+#include "sluice/memory/requests.hpp"
 #include "sluice/memory/transfer/transfer_error.hpp"
 
 namespace sluice::memory {
@@ -28,8 +29,7 @@ __kernel_timespec to_timespec(Seconds seconds) {
 }  // namespace
 
 Result<std::unique_ptr<UringEngine>> UringEngine::create(Config config) {
-  SLUICE_CHECK(config.queue_depth > 0 && config.request_bytes > 0 && config.request_bytes % kBlockAlignment == 0,
-               "queue depth and request size");
+  SLUICE_CHECK(are_requests(config.request_bytes, config.queue_depth), "queue depth and request size");
   std::unique_ptr<UringEngine> engine(new UringEngine(std::move(config)));
   SLUICE_RETURN_IF_ERROR(engine->set_up_ring());
   if (engine->config_.registers) engine->register_arena();

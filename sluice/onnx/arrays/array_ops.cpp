@@ -176,30 +176,30 @@ Result<HostArray> gathered(const HostArray& x, const HostArray& indices, std::in
   return picked_along(x, axis, positions, std::move(shape));
 }
 
-Result<HostArray> joined(const std::vector<HostArray>& parts, std::int64_t axis) {
-  graph::Shape shape = parts[0].shape;
+Result<HostArray> joined(const std::vector<const HostArray*>& parts, std::int64_t axis) {
+  graph::Shape shape = parts[0]->shape;
   std::int64_t extent = 0;
   std::int64_t outer = 1;
   for (std::size_t d = 0; d < as_index(axis); ++d) outer *= shape[d];
-  for (const HostArray& part : parts) {
-    graph::Shape expected = part.shape;
+  for (const HostArray* const part : parts) {
+    graph::Shape expected = part->shape;
     if (expected.size() != shape.size()) return bad_input("joins constants of different dimensions");
     extent += expected[as_index(axis)];
     expected[as_index(axis)] = shape[as_index(axis)];
-    if (expected != shape || part.is_integer != parts[0].is_integer)
+    if (expected != shape || part->is_integer != parts[0]->is_integer)
       return bad_input("joins constants of different shapes");
   }
   shape[as_index(axis)] = extent;
   if (!checked_count(shape, kMostArrayElements)) return bad_input("a constant would have too many elements");
   HostArray result;
-  result.is_integer = parts[0].is_integer;
+  result.is_integer = parts[0]->is_integer;
   for (std::int64_t i = 0; i < outer; ++i) {
-    for (const HostArray& part : parts) {
-      const std::int64_t row = part.count() / outer;
+    for (const HostArray* const part : parts) {
+      const std::int64_t row = part->count() / outer;
       for (std::int64_t j = 0; j < row && result.is_integer; ++j)
-        result.ints.push_back(part.ints[as_index(i * row + j)]);
+        result.ints.push_back(part->ints[as_index(i * row + j)]);
       for (std::int64_t j = 0; j < row && !result.is_integer; ++j) {
-        result.floats.push_back(part.floats[as_index(i * row + j)]);
+        result.floats.push_back(part->floats[as_index(i * row + j)]);
       }
     }
   }
@@ -237,18 +237,18 @@ const std::vector<std::string>& elementwise_ops() {
   return names;
 }
 
-Result<HostArray> computed_elementwise(const std::string& op, const std::vector<HostArray>& inputs) {
+Result<HostArray> computed_elementwise(const std::string& op, const std::vector<const HostArray*>& inputs) {
   if (const auto unary = unary_ops().find(op); unary != unary_ops().end()) {
     HostArray result;
-    result.shape = inputs[0].shape;
-    result.is_integer = inputs[0].is_integer || is_comparison(op);
-    for (std::int64_t i = 0; i < inputs[0].count(); ++i) append(result, unary->second(inputs[0].at(i)));
+    result.shape = inputs[0]->shape;
+    result.is_integer = inputs[0]->is_integer || is_comparison(op);
+    for (std::int64_t i = 0; i < inputs[0]->count(); ++i) append(result, unary->second(inputs[0]->at(i)));
     return result;
   }
   if (inputs.size() < 2) return bad_input(fmt::format("{} has {} inputs", op, inputs.size()));
-  HostArray result = inputs[0];
+  HostArray result = *inputs[0];
   for (std::size_t i = 1; i < inputs.size(); ++i) {
-    SLUICE_ASSIGN(result, computed_binary(op, binary_ops().at(op), result, inputs[i]));
+    SLUICE_ASSIGN(result, computed_binary(op, binary_ops().at(op), result, *inputs[i]));
   }
   return result;
 }

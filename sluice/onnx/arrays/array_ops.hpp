@@ -17,7 +17,7 @@ Result<graph::Shape> broadcast_shape(const graph::Shape& a, const graph::Shape& 
 Result<HostArray> broadcast_to(const HostArray& x, const graph::Shape& shape);
 
 Result<HostArray> gathered(const HostArray& x, const HostArray& indices, std::int64_t axis);
-Result<HostArray> joined(const std::vector<HostArray>& parts, std::int64_t axis);
+Result<HostArray> joined(const std::vector<const HostArray*>& parts, std::int64_t axis);
 Result<HostArray> sliced(const HostArray& x, std::int64_t axis, std::int64_t start, std::int64_t end,
                          std::int64_t step);
 
@@ -37,6 +37,6 @@ Result<HostArray> reduced(const std::string& op, const HostArray& x, const std::
 // Ops of one or two arrays, element by element: "Add", "Sqrt", "Equal", ... Comparisons give integers 0 and 1.
 inline const std::string kRemainderOp = "Mod with fmod";  // what a division leaves, with the dividend's sign
 const std::vector<std::string>& elementwise_ops();
-Result<HostArray> computed_elementwise(const std::string& op, const std::vector<HostArray>& inputs);
+Result<HostArray> computed_elementwise(const std::string& op, const std::vector<const HostArray*>& inputs);
 
 }  // namespace sluice::onnx

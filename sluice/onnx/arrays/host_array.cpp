@@ -35,17 +35,6 @@ HostArray filled(graph::Shape shape, std::int64_t value) {
   return array;
 }
 
-std::optional<std::int64_t> checked_count(const graph::Shape& shape, std::int64_t most) {
-  std::int64_t count = 1;
-  for (const std::int64_t extent : shape) {
-    if (extent < 0) return std::nullopt;
-    if (extent == 0) return 0;
-    if (extent > most / count) return std::nullopt;
-    count *= extent;
-  }
-  return count;
-}
-
 Result<std::int64_t> positive_axis(std::int64_t axis, std::size_t rank) {
   const auto dimensions = as_id<std::int64_t>(rank);
   if (axis < -dimensions || axis >= dimensions) {

@@ -12,12 +12,13 @@
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/base/result.hpp"
-#include "sluice/graph/ops/tensor.hpp"
+#include "sluice/graph/ops/checked_count.hpp"
 
 namespace sluice::onnx {
 
 inline constexpr std::int64_t kMostArrayElements = std::int64_t{1} << 24;
-inline constexpr std::int64_t kMostElements = std::int64_t{1} << 40;  // of any tensor
+using graph::checked_count;
+using graph::kMostElements;
 
 struct HostArray {
   graph::Shape shape;              // {} is a scalar; an extent may be 0
@@ -36,9 +37,6 @@ HostArray integers(std::vector<std::int64_t> values);  // of one dimension
 HostArray scalar(float value);
 HostArray filled(graph::Shape shape, float value);
 HostArray filled(graph::Shape shape, std::int64_t value);
-
-// The product of the extents; nothing when one is negative or the product is above `most`.
-std::optional<std::int64_t> checked_count(const graph::Shape& shape, std::int64_t most = kMostElements);
 
 // `axis` counted from the end when negative. Errors: outside the rank.
 Result<std::int64_t> positive_axis(std::int64_t axis, std::size_t rank);

@@ -11,6 +11,10 @@ namespace {
 
 constexpr int kUntrained = -1;  // the group of constants
 
+// What constants may grow to: small files with large masks, and large models with one in each of many layers.
+constexpr Bytes kConstantsOfAny = 256 * kMiB;
+constexpr Bytes kConstantsOfAByte = 64;
+
 // Zeros and large negative numbers mask attention scores; nobody trains them.
 bool is_mask(const HostArray& array) {
   const auto hides = [](float value) { return value <= -1e4F; };
@@ -125,6 +129,25 @@ Value Conversion::value(const std::string& name) {
   return values_[name] = weights_value(std::move(weights));
 }
 
+void Conversion::set(const std::string& name, Value value) {
+  if (value.kind == Value::Kind::kArray) {
+    constant_bytes_ +=
+        value.array->count() * static_cast<Bytes>(value.array->is_integer ? sizeof(std::int64_t) : sizeof(float));
+  }
+  values_[name] = std::move(value);
+}
+
+Status Conversion::check_constants() const {
+  const Bytes allowed = kConstantsOfAny + kConstantsOfAByte * initializers.bytes();
+  if (constant_bytes_ <= allowed) return {};
+  return Error{
+      ErrorCode::kBadInput,
+      fmt::format("what is computed from constants takes {} so far, and a model with {} of weights may have {}: "
+                  "simplify it, or export it with the constants as inputs",
+                  format_bytes(constant_bytes_), format_bytes(initializers.bytes()), format_bytes(allowed)),
+      constant_bytes_, allowed};
+}
+
 std::optional<graph::Shape> Conversion::shape(const Value& value) const {
   switch (value.kind) {
     case Value::Kind::kArray:
@@ -150,6 +173,7 @@ Result<graph::TensorId> Conversion::parameter(const Weights& weights, const std:
   if (weights == nullptr) return Error{ErrorCode::kBadInput, "its weights are put together from too many pieces"};
   const std::string text = weights->text();
   if (const auto found = parameters_.find(text); found != parameters_.end()) return found->second;
+  constant_bytes_ += static_cast<Bytes>(weights->values.size() * sizeof(float));
   std::set<std::string> names;
   weights->collect_initializers(names);
   uses_.emplace(text, weights);

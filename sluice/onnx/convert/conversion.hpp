@@ -66,7 +66,11 @@ class Conversion {
 
   // What a value of the model is now; initializers are looked up as they are needed.
   Value value(const std::string& name);
-  void set(const std::string& name, Value value) { values_[name] = std::move(value); }
+  void set(const std::string& name, Value value);
+
+  // What has been computed from constants so far and is kept; kBadInput where that is more than a file with so many
+  // bytes of weights may ask for.
+  Status check_constants() const;
   std::optional<graph::Shape> shape(const Value& value) const;
 
   // The parameter (or, when only literals make it, the buffer) with these values. `hint` names it when no initializer
@@ -91,6 +95,7 @@ class Conversion {
   std::map<std::string, graph::TensorId> parameters_;  // by WeightExpression::text()
   std::map<std::string, Weights> uses_;                // the same keys
   std::set<const ::onnx::NodeProto*> absorbed_;
+  Bytes constant_bytes_ = 0;
 };
 
 // A node and everything its converter may ask for.

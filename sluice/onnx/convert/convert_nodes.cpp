@@ -104,6 +104,7 @@ Status convert_nodes(Conversion& conversion, const std::vector<const ::onnx::Nod
     Node node(conversion, *proto);
     if (!has_inputs(node)) continue;
     const Status converted = convert_node(node);
+    SLUICE_RETURN_IF_ERROR(conversion.check_constants());
     if (!converted.ok()) complaints.add(*proto, converted.error().message);
     if (conversion.builder.failed()) {
       complaints.add(*proto, conversion.builder.finish().error().message);

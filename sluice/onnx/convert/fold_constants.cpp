@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <numeric>
 
 #include "sluice/base/as_index.hpp"
@@ -14,7 +15,21 @@
 namespace sluice::onnx {
 namespace {
 
-using Arrays = std::vector<HostArray>;
+// The inputs of a node, which nobody copies: they may be large and many.
+class Arrays {
+ public:
+  void push_back(std::shared_ptr<const HostArray> array) { arrays_.push_back(std::move(array)); }
+  std::size_t size() const { return arrays_.size(); }
+  const HostArray& operator[](std::size_t i) const { return *arrays_[i]; }
+  std::vector<const HostArray*> all() const {
+    std::vector<const HostArray*> found;
+    for (const auto& array : arrays_) found.push_back(array.get());
+    return found;
+  }
+
+ private:
+  std::vector<std::shared_ptr<const HostArray>> arrays_;
+};
 using Fold = Result<HostArray> (*)(Node& node, const Arrays& inputs);
 
 Result<HostArray> fold_constant(Node& node, const Arrays& /*inputs*/) {
@@ -89,7 +104,7 @@ Result<HostArray> fold_gather(Node& node, const Arrays& inputs) {
 Result<HostArray> fold_concat(Node& node, const Arrays& inputs) {
   const std::size_t rank = inputs[0].shape.size();
   SLUICE_ASSIGN(const std::int64_t axis, positive_axis(node.attributes.integer("axis", 0), rank));
-  return joined(inputs, axis);
+  return joined(inputs.all(), axis);
 }
 
 Result<HostArray> reshaped(const HostArray& x, graph::Shape shape) {
@@ -215,7 +230,7 @@ Result<HostArray> fold_reduce(Node& node, const Arrays& inputs) {
 
 Result<HostArray> fold_elementwise(Node& node, const Arrays& inputs) {
   const bool remainder = node.proto.op_type() == "Mod" && node.attributes.integer("fmod", 0) != 0;
-  return computed_elementwise(remainder ? kRemainderOp : node.proto.op_type(), inputs);
+  return computed_elementwise(remainder ? kRemainderOp : node.proto.op_type(), inputs.all());
 }
 
 const std::map<std::string, Fold>& folds() {
@@ -278,7 +293,7 @@ Result<std::optional<std::vector<HostArray>>> fold_node(Node& node) {
     const Value value = node.value(i);
     if (!node.has(i) && i + 1 == node.inputs()) break;
     if (value.kind != Value::Kind::kArray) return Folded();
-    inputs.push_back(*value.array);
+    inputs.push_back(value.array);
     from_shape = from_shape || value.array->from_shape;
   }
   const std::size_t needed = fold->second == fold_range || fold->second == fold_where ? 3 : 1;

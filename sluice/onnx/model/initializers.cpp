@@ -261,6 +261,8 @@ Result<std::shared_ptr<const Initializers>> Initializers::open(std::shared_ptr<c
       code = source.error().code;
     } else if (!result->sources_.emplace(proto.name(), *source).second) {
       wrong += fmt::format("\n  initializer '{}' is there twice", proto.name());
+    } else {
+      result->bytes_ += source->count * element_bytes(proto.data_type());
     }
   }
   for (const ::onnx::SparseTensorProto& sparse : model->graph().sparse_initializer()) {

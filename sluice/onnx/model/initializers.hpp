@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "sluice/base/units.hpp"
 #include "sluice/onnx/arrays/host_array.hpp"
 #include "sluice/onnx/model/proto.hpp"
 
@@ -50,10 +51,12 @@ class Initializers {
 
   const TensorSource* find(const std::string& name) const;
   const std::map<std::string, TensorSource>& all() const { return sources_; }
+  Bytes bytes() const { return bytes_; }  // of all of them, in the file or beside it
 
  private:
   std::shared_ptr<const ::onnx::ModelProto> model_;
   std::map<std::string, TensorSource> sources_;
+  Bytes bytes_ = 0;
 };
 
 }  // namespace sluice::onnx

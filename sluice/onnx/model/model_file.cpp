@@ -5,6 +5,7 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <limits>
@@ -13,6 +14,7 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/base/atomic_file.hpp"
 #include "sluice/base/units.hpp"
+#include "sluice/base/utf8.hpp"
 
 namespace sluice::onnx {
 namespace {
@@ -81,10 +83,30 @@ Status parse(const std::filesystem::path& path, ::onnx::ModelProto& model) {
   return {};
 }
 
+template <typename Names>
+bool all_utf8(const Names& names) {
+  return std::ranges::all_of(names, [](const std::string& name) { return is_utf8(name); });
+}
+
+// Names become those of plans and checkpoints.
+bool has_utf8_names(const ::onnx::GraphProto& graph) {
+  const auto named = [](const auto& each) { return is_utf8(each.name()); };
+  return std::ranges::all_of(graph.input(), named) && std::ranges::all_of(graph.output(), named) &&
+         std::ranges::all_of(graph.initializer(), named) &&
+         std::ranges::all_of(graph.node(), [&](const ::onnx::NodeProto& node) {
+           return named(node) && is_utf8(node.op_type()) && is_utf8(node.domain()) && all_utf8(node.input()) &&
+                  all_utf8(node.output()) &&
+                  std::ranges::all_of(node.attribute(), [&](const ::onnx::AttributeProto& attribute) {
+                    return named(attribute) && (!attribute.has_g() || has_utf8_names(attribute.g()));
+                  });
+         });
+}
+
 Status check_model(const std::filesystem::path& path, const ::onnx::ModelProto& model) {
   if (!model.has_graph() || model.graph().node_size() == 0) {
     return bad_model(path, "not an ONNX model: it has no graph with nodes");
   }
+  if (!has_utf8_names(model.graph())) return bad_model(path, "a name in it is not UTF-8: export it again");
   const std::int64_t opset = opset_of(model);
   if (opset < kFirstOpset || opset > kLastOpset) {
     return bad_model(path, fmt::format("uses opset {}; Sluice reads opsets {} to {}. Export it again with one of those",
@@ -106,6 +128,8 @@ Result<std::shared_ptr<::onnx::ModelProto>> read_model(const std::filesystem::pa
   SLUICE_RETURN_IF_ERROR(check_model(path, *model));
   return model;
 }
+
+std::string model_name(const std::filesystem::path& path) { return as_utf8(path.stem().string()); }
 
 std::int64_t opset_of(const ::onnx::ModelProto& model) {
   for (const ::onnx::OperatorSetIdProto& set : model.opset_import()) {

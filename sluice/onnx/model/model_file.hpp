@@ -25,4 +25,7 @@ std::int64_t opset_of(const ::onnx::ModelProto& model);
 // Whole or not at all: base/atomic_file.hpp, whose errors it returns; kBadInput over protobuf's 2 GiB.
 Status write_model(const std::filesystem::path& path, const ::onnx::ModelProto& model);
 
+// What a model is called, by its file.
+std::string model_name(const std::filesystem::path& path);
+
 }  // namespace sluice::onnx

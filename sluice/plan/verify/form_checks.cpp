@@ -42,6 +42,17 @@ class FormCheck {
     expect("ops", plan_.ops.size(), graph_.ops().size());
     expect("budgets", plan_.budgets.size(), machine_.tiers.size());
     expect("arena_bytes", plan_.arena_bytes.size(), machine_.tiers.size());
+    for (std::size_t tier = 0; tier < plan_.arena_bytes.size(); ++tier) check_arena(tier, plan_.arena_bytes[tier]);
+    for (const Bytes budget : plan_.budgets) {
+      if (budget < 0) fail(kStepStart, fmt::format("a budget of {} bytes", budget));
+    }
+  }
+
+  // Memory is had in pages: a part of one at an arena's end would not be mapped.
+  void check_arena(std::size_t tier, Bytes bytes) {
+    if (bytes >= 0 && bytes <= verify::kMostArena && bytes % verify::kPage == 0) return;
+    fail(kStepStart, fmt::format("the arena of tier {} has {} bytes: not whole pages of {}, or beyond {}", tier, bytes,
+                                 verify::kPage, verify::kMostArena));
   }
 
   void check_residency(std::size_t i) {
@@ -106,8 +117,8 @@ class FormCheck {
                         plan_.migrations[i - 1].issue_after));
     }
     if (m.issue_after < kStepStart || m.issue_after >= m.needed_by || m.needed_by > graph_.op_count()) {
-      error(fmt::format("issue after {} and needed by {}: must be -1 <= issue_after < needed_by <= {}", m.issue_after,
-                        m.needed_by, graph_.op_count()));
+      return error(fmt::format("issue after {} and needed by {}: must be -1 <= issue_after < needed_by <= {}",
+                               m.issue_after, m.needed_by, graph_.op_count()));
     }
     if (!is_residency(m.from) || !is_residency(m.to)) {
       return error(fmt::format("from {} to {}, and there are {} residencies", m.from, m.to, plan_.residencies.size()));

@@ -7,7 +7,6 @@
 namespace sluice::plan::verify {
 namespace {
 
-constexpr Bytes kPage = 4096;
 constexpr Bytes kLine = 64;
 constexpr memory::TierId kFastest = 0;
 

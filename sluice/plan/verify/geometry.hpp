@@ -19,6 +19,9 @@
 
 namespace sluice::plan::verify {
 
+inline constexpr Bytes kPage = 4096;
+inline constexpr Bytes kMostArena = Bytes{1} << 47;  // what a process can address
+
 // Bytes at the end of the fast arena that no residency may use: 512 KiB for each tier in which something lies encoded.
 Bytes staging(const Plan& plan);
 

@@ -16,10 +16,8 @@ class RoomCheck {
       : machine_(machine), plan_(plan), extents_(extents), names_(names), findings_(findings) {}
 
   void run() {
-    for (std::size_t i = 0; i < plan_.residencies.size(); ++i) {
-      const Residency& r = plan_.residencies[i];
-      memory_.push_back(verify::memory_at(plan_, r.tier, {r.offset, r.offset + extents_[i].bytes}));
-    }
+    check_arenas();
+    if (!find_memory()) return;
     for (std::size_t i = 0; i < plan_.residencies.size(); ++i) check_budget(as_id<ResidencyIndex>(i));
     check_staging();
     for (std::size_t tier = 0; tier < machine_.tiers.size(); ++tier) check_overlaps(as_id<memory::TierId>(tier));
@@ -35,6 +33,31 @@ class RoomCheck {
     for (const Interval<Bytes>& piece : memory_of(i)) end = std::max(end, piece.end);
     return end;
   }
+  void check_arenas() {
+    for (std::size_t tier = 0; tier < plan_.budgets.size(); ++tier) {
+      if (plan_.arena_bytes[tier] <= plan_.budgets[tier]) continue;
+      findings_.add(
+          Rule::kWithinBudget, kStepStart,
+          fmt::format("the arena of {} has {} bytes, and its budget is {}", names_.tier(as_id<memory::TierId>(tier)),
+                      plan_.arena_bytes[tier], plan_.budgets[tier]));
+    }
+  }
+
+  // A plan that is no plan may have each of its residencies in each of its pieces.
+  bool find_memory() {
+    constexpr std::size_t kMostPieces = 4'000'000;
+    std::size_t pieces = 0;
+    for (std::size_t i = 0; i < plan_.residencies.size() && pieces <= kMostPieces; ++i) {
+      const Residency& r = plan_.residencies[i];
+      memory_.push_back(verify::memory_at(plan_, r.tier, {r.offset, r.offset + extents_[i].bytes}));
+      pieces += memory_.back().size();
+    }
+    if (pieces <= kMostPieces) return true;
+    findings_.add(Rule::kWellFormed, kStepStart,
+                  fmt::format("the memory of its residencies has more than {} pieces", kMostPieces));
+    return false;
+  }
+
   std::string holder(ResidencyIndex i) const {
     return fmt::format("{} in {}", names_.tensor(residency(i).tensor), names_.residency(i));
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/graph/ops/op_traits.hpp"
@@ -135,6 +136,26 @@ class ValueCheck {
 std::vector<Violation> check_same_values(const graph::Graph& graph, const graph::Rescheduled& scheduled,
                                          std::size_t most) {
   return ValueCheck(graph, scheduled, most).run();
+}
+
+std::vector<Violation> check_same_choices(const graph::Graph& graph, std::span<const graph::OpIndex> schedule,
+                                          std::span<const graph::OpChoice> choices, std::size_t most) {
+  const graph::ValueNumbers values = graph::number_values(graph);
+  std::vector<std::optional<std::size_t>> first(graph.ops().size());  // by op: the slot that made its values first
+  std::vector<Violation> violations;
+  for (std::size_t slot = 0; slot < schedule.size() && violations.size() < most; ++slot) {
+    const graph::OpIndex op = schedule[slot];
+    std::optional<std::size_t>& made = first[as_index(values.repeats[as_index(op)].value_or(op))];
+    if (!made) made = slot;
+    if (choices[slot] == choices[*made]) continue;
+    violations.push_back(
+        {Rule::kSameValues,
+         fmt::format(
+             "slots {} and {} make the same values, of {}, by implementations {} and {} on processors {} and {}", *made,
+             slot, graph.op(op).name, choices[*made].implementation, choices[slot].implementation,
+             choices[*made].processor, choices[slot].processor)});
+  }
+  return violations;
 }
 
 }  // namespace sluice::plan

@@ -13,6 +13,7 @@
 // new tensors like those they stand for, is checked, too.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "sluice/graph/reschedule.hpp"
@@ -23,5 +24,11 @@ namespace sluice::plan {
 // Violations of kSameValues, in slot order, at most `most`.
 std::vector<Violation> check_same_values(const graph::Graph& graph, const graph::Rescheduled& scheduled,
                                          std::size_t most);
+
+// Whether all that makes one value makes it in one way: implementations and processors round differently, so that an op
+// that runs twice by two of them, or one that stands for another that ran by another, leaves readers with other bits than
+// the graph's order does. `choices` by slot of `schedule`, whose entries are ops of the graph. As above.
+std::vector<Violation> check_same_choices(const graph::Graph& graph, std::span<const graph::OpIndex> schedule,
+                                          std::span<const graph::OpChoice> choices, std::size_t most);
 
 }  // namespace sluice::plan

@@ -87,12 +87,21 @@ std::optional<graph::Rescheduled> checked_schedule(const graph::Graph& graph, co
                  fmt::format("the schedule has {} slots, and the plan {} ops", plan.schedule.size(), plan.ops.size()));
     return std::nullopt;
   }
+  if (plan.schedule.size() > kMostRepetitions * graph.ops().size()) {
+    findings.add(Rule::kWellFormed, kStepStart,
+                 fmt::format("the schedule has {} slots for {} ops: more than {} for each", plan.schedule.size(),
+                             graph.op_count(), kMostRepetitions));
+    return std::nullopt;
+  }
   Result<graph::Rescheduled> step = graph::reschedule(graph, plan.schedule);
   if (!step.ok()) {
     findings.add(Rule::kWellFormed, kStepStart, step.error().message);
     return std::nullopt;
   }
   for (Violation& violation : check_same_values(graph, *step, kMostViolations)) {
+    findings.add(violation.rule, kStepStart, std::move(violation.message));
+  }
+  for (Violation& violation : check_same_choices(graph, plan.schedule, choices_of(plan), kMostViolations)) {
     findings.add(violation.rule, kStepStart, std::move(violation.message));
   }
   return std::move(*step);

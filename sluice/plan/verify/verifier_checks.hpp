@@ -11,6 +11,7 @@
 namespace sluice::plan {
 
 inline constexpr std::size_t kMostViolations = 20;
+inline constexpr std::size_t kMostRepetitions = 64;  // slots of a schedule, for each op of the graph
 
 // Collects violations with the op they belong to, and gives them out in op order.
 class Findings {
