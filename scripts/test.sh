@@ -125,7 +125,10 @@ stage_tests() {
   run_ctest build/release -LE "^(${suites}onnx|page|numa)\$" && return $status
 }
 
-stage_long() { run_suites --build build/release --set all; }
+stage_long() {
+  run_suites --build build/release --set all
+  SLUICE_TEST_SET=all run_ctest build/release -L '^faults$'
+}
 
 stage_browser() { run_ctest build/release -L '^page$'; }
 
@@ -159,6 +162,7 @@ stage_numa() {
 
 stage_soak() {
   SLUICE_FUZZ_SECONDS=3600 run_suites --build build/release --set soak onnx_fuzz exec
+  SLUICE_TEST_SET=soak run_ctest build/release -L '^faults$'
   build/release/benchmarks/planners/planner_table benchmarks/planners/problems --against docs/results/planners.json
   count $?
 }
