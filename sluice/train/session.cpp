@@ -273,20 +273,15 @@ CheckpointIdentity Session::identity() const { return identity_of(workload_, opt
 Status Session::save_checkpoint(const std::filesystem::path& path, std::int64_t next_step) {
   SLUICE_CHECK(executor_ != nullptr, "the session is not over");
   Status written;
-  Status read = write_checkpoint(path, identity(), next_step, *parameters_, written);
+  const Status read = write_checkpoint(path, identity(), next_step, *parameters_, written);
   if (options_.ranks == nullptr) return read.ok() ? written : read;
-  bool failed = !written.ok();
-  if (read.ok()) {
-    Result<bool> any = any_rank(options_.ranks, failed);
-    if (any.ok()) failed = *any;
-    read = any.ok() ? Status() : Status(any.error());
-  }
-  if (!read.ok()) {  // this rank is where no other one is
+  const Result<bool> failed = read.ok() ? any_rank(options_.ranks, !written.ok()) : Result<bool>(read.error());
+  if (!failed.ok()) {  // this rank is where no other one is
     parameters_.reset();
     executor_.reset();
-    return read;
+    return failed.error();
   }
-  if (!failed || !written.ok()) return written;
+  if (!*failed || !written.ok()) return written;
   return Error{ErrorCode::kIo, "the first rank could not write the checkpoint"};
 }
 

@@ -96,18 +96,16 @@ TEST_F(NothingLost, AKilledRunLeavesItsLastCheckpointAndTheNextOneCleansUp) {
 }
 
 TEST_F(NothingLost, AReaderThatGoesAwayEndsNothing) {
-  const CommandResult done = run_program(
-      {"bash", "-c",
-       "{ " + in_shell({"--steps", "40", "--checkpoint", checkpoint_}) + "; echo $? >&2; } | head -n 1 > /dev/null"});
+  const CommandResult done = run_program({"bash", "-c",
+                                          "{ " + in_shell({"-q", "--steps", "40", "--checkpoint", checkpoint_}) +
+                                              "; echo $? >&2; } | head -n 1 > /dev/null"});
   EXPECT_EQ(done.errors, "1\n") << "nobody has read the result, and nobody is told";
   expect_whole(checkpoint_);
 }
 
 TEST_F(NothingLost, AFullLogEndsNothing) {
   const CommandResult done =
-      run_program({"sh", "-c",
-                   "stdbuf -oL " SLUICE_COMMAND " --version > /dev/null && " +
-                       in_shell({"--steps", "4", "--checkpoint", checkpoint_}) + " > /dev/full"});
+      run_program({"sh", "-c", in_shell({"--steps", "4", "--checkpoint", checkpoint_}) + " > /dev/full"});
   EXPECT_EQ(done.exit_code, 1) << "the result is lost";
   EXPECT_THAT(done.errors, HasSubstr("cannot write to standard output: No space left on device"));
   expect_whole(checkpoint_);
@@ -117,6 +115,13 @@ TEST_F(NothingLost, ResultsThatNobodyGotAreNoSuccess) {
   EXPECT_EQ(run_program({"sh", "-c", SLUICE_COMMAND " models > /dev/full"}).exit_code, 1);
   EXPECT_EQ(run_program({"sh", "-c", SLUICE_COMMAND " --help > /dev/full"}).exit_code, 1);
   EXPECT_EQ(run_program({"sh", "-c", SLUICE_COMMAND " models >&-"}).exit_code, 1);
+}
+
+// Else the checkpoint would be the first file that is opened, and get what is printed.
+TEST_F(NothingLost, ClosedStreamsAreNotWrittenIntoFiles) {
+  const std::string training = in_shell({"--steps", "2", "--checkpoint", checkpoint_}) + " <&- >&- 2>&-";
+  EXPECT_EQ(run_program({"sh", "-c", training}).exit_code, 1) << "the result is lost";
+  expect_whole(checkpoint_);
 }
 
 // As when ssh ends: a hangup, and every line fails from then on. `ignored`: by nohup.
@@ -172,7 +177,7 @@ TEST_F(NothingLost, AFolderThatIsAwayForAWhileEndsNothing) {
   const std::string losses = folder_.file("losses"), there = folder_.file("there"), away = folder_.file("away");
   fs::create_directory(there);
   const pid_t process = start_sluice(
-      train({"--steps", "400", "--losses", losses, "--checkpoint", there + "/run.ckpt", "--checkpoint-every", "1"}),
+      train({"--steps", "100", "--losses", losses, "--checkpoint", there + "/run.ckpt", "--checkpoint-every", "1"}),
       folder_.file("out"), folder_.file("err"));
   wait_for_lines(losses, 5);
   fs::rename(there, away);
@@ -182,9 +187,9 @@ TEST_F(NothingLost, AFolderThatIsAwayForAWhileEndsNothing) {
   EXPECT_EQ(done.exit_code, 0) << done.errors;
   EXPECT_THAT(done.errors,
               AllOf(HasSubstr("No such file or directory"), HasSubstr("training goes on, and it is tried again")));
-  EXPECT_EQ(std::ranges::count(read_text(losses), '\n'), 400);
-  const CommandResult more = call_sluice(train({"--resume", there + "/run.ckpt", "--steps", "400"}));
-  EXPECT_THAT(more.errors, HasSubstr("already holds 400 steps"));
+  EXPECT_EQ(std::ranges::count(read_text(losses), '\n'), 100);
+  const CommandResult more = call_sluice(train({"--resume", there + "/run.ckpt", "--steps", "100"}));
+  EXPECT_THAT(more.errors, HasSubstr("already holds 100 steps"));
 }
 
 // A real one: of 3 MiB, where there is room for one checkpoint of 2.1 MiB and not for a second one beside it.
@@ -216,17 +221,6 @@ TEST_F(NothingLost, AnOutputThatFailsAtTheEndTakesNoOtherWithIt) {
   EXPECT_THAT(done.errors, HasSubstr("cannot write /dev/full: No space left on device"));
   EXPECT_THAT(names(), ElementsAre("losses", "plan.json", "result.json"));
   EXPECT_EQ(read_json(folder_.file("result.json"))["next_step"], 2);
-}
-
-TEST_F(NothingLost, WithoutAHomeNothingIsStrewnAbout) {
-  for (const std::string home : {"", "HOME=", "HOME=/nonexistent", "HOME=/proc", "HOME=here"}) {
-    const CommandResult planned =
-        run_program({"sh", "-c",
-                     "cd " + folder_.path().string() + " && env -i " + home +
-                         " " SLUICE_COMMAND " plan resnet20 --batch 2 --threads 1 --slow optane --planner fast-only"});
-    EXPECT_EQ(planned.exit_code, 0) << home << planned.errors;
-    EXPECT_THAT(names(), IsEmpty()) << home;
-  }
 }
 
 }  // namespace

@@ -1,5 +1,8 @@
 #include "tools/terminal/say.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -10,6 +13,15 @@ namespace {
 int& first_failure() {
   static int reason = 0;
   return reason;
+}
+
+// A stream that was closed gets what cannot be used: else the next file that is opened took its number, and what is said
+// were written into it.
+void occupy_closed_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(stream, F_GETFD) >= 0) continue;
+    (void)::open("/dev/null", (stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+  }
 }
 
 void note_failure(bool failed) {
@@ -29,6 +41,7 @@ void say_now() {
 }
 
 void begin_saying() {
+  occupy_closed_streams();
   first_failure() = 0;
   std::clearerr(stdout);
   (void)std::signal(SIGPIPE, SIG_IGN);

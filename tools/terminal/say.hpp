@@ -18,7 +18,7 @@ void say(fmt::format_string<T...> format, T&&... arguments) {
   say_text(fmt::format(format, std::forward<T>(arguments)...));
 }
 
-// Forgets what was dropped so far. From now on a write that fails is an error where it is made, and no signal ends the
+// Forgets what was dropped so far, and sees to it that no file takes the place of a stream that was closed. From now on a write that fails is an error where it is made, and no signal ends the
 // process for it (SIGPIPE, SIGXFSZ).
 void begin_saying();
 
