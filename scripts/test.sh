@@ -125,7 +125,10 @@ stage_tests() {
   run_ctest build/release -LE "^(${suites}onnx|page|numa)\$" && return $status
 }
 
-stage_long() { run_suites --build build/release --set all; }
+stage_long() {
+  run_suites --build build/release --set all
+  SLUICE_TEST_SET=all run_ctest build/release -L '^faults$'
+}
 
 stage_browser() { run_ctest build/release -L '^page$'; }
 
@@ -165,6 +168,7 @@ stage_soak() {
   status=${PIPESTATUS[0]}
   add_totals "$log" "$status"
   rm -f "$log"
+  SLUICE_TEST_SET=soak run_ctest build/release -L '^faults$'
   build/release/benchmarks/planners/planner_table benchmarks/planners/problems --against docs/results/planners.json
   count $?
 }

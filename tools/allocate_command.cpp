@@ -17,6 +17,8 @@
 #include "tools/chart_output.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
+#include "tools/output_files.hpp"
+#include "tools/terminal/say.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -139,19 +141,21 @@ Result<int> run_allocate(const AllocateArguments& arguments) {
   }
   const Allocation allocation = allocate(problem.items, capacity, arguments.minimize, arguments.time_limit);
   const std::string csv = memory::allocation_csv(problem, allocation.assignment.offsets);
+  Outputs outputs;
   if (arguments.output.empty()) {
-    fmt::print("{}", csv);
+    say("{}", csv);
   } else {
-    SLUICE_RETURN_IF_ERROR(write_file(arguments.output, csv));
+    outputs.note(write_file(arguments.output, csv));
   }
   const std::string verdict = verdict_text(allocation);
-  fmt::print("{}", verdict);
+  say("{}", verdict);
   SLUICE_ASSIGN(nlohmann::json document, allocation_json(problem, allocation));
-  SLUICE_RETURN_IF_ERROR(report::write_document(arguments.json, "allocate", document));
+  outputs.note(report::write_document(arguments.json, "allocate", document));
   document["boxes"] = boxes_json(problem, allocation.assignment);
-  SLUICE_RETURN_IF_ERROR(write_charts(
+  outputs.note(write_charts(
       arguments.html,
       {"allocate", fmt::format("{}: {} items", arguments.problem, problem.ids.size()), verdict, std::move(document)}));
+  SLUICE_RETURN_IF_ERROR(outputs.failure());
   if (allocation.interrupted) return kExitInterrupted;
   return allocation.fits() ? kExitOk : kExitFailed;
 }
@@ -171,8 +175,8 @@ void add_allocate_command(CLI::App& app, Action& action) {
       ->type_name("SECONDS")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  command->add_option("--output", arguments->output, "Write the offsets to this CSV file instead of the terminal")
-      ->type_name("FILE");
+  add_output_file(*command, "--output", arguments->output,
+                  "Write the offsets to this CSV file instead of the terminal");
   add_html_option(*command, arguments->html, "Also write a page with a chart of where each item lies, and when",
                   {"--svg"});
   add_json_option(*command, arguments->json);

@@ -16,7 +16,9 @@
 #include "tools/chart_output.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
+#include "tools/output_files.hpp"
 #include "tools/plan_output.hpp"
+#include "tools/terminal/say.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -107,10 +109,12 @@ Result<int> run_characterize(const CharacterizeArguments& arguments) {
   const Bytes fast_budget = fast.value_or(MemorySize{kUsualFastShare}).resolve(planners::fast_only_bytes(graph));
   const Findings found = find(workload, std::move(accesses), fast_budget);
   const std::string text = findings_text(graph, found);
-  fmt::print("{}", text);
+  say("{}", text);
   const nlohmann::json document = findings_json(workload, machine, found);
-  SLUICE_RETURN_IF_ERROR(report::write_document(arguments.json, "characterize", document));
-  SLUICE_RETURN_IF_ERROR(write_charts(arguments.html, {"characterize", report::describe_graph(graph), text, document}));
+  Outputs outputs;
+  outputs.note(report::write_document(arguments.json, "characterize", document));
+  outputs.note(write_charts(arguments.html, {"characterize", report::describe_graph(graph), text, document}));
+  SLUICE_RETURN_IF_ERROR(outputs.failure());
   return kExitOk;
 }
 

@@ -5,13 +5,15 @@
 #include <CLI/CLI.hpp>
 
 #include "sluice/base/atomic_file.hpp"
+#include "tools/output_files.hpp"
 #include "tools/terminal/output_settings.hpp"
+#include "tools/terminal/say.hpp"
 
 namespace sluice::cli {
 
 void add_html_option(CLI::App& command, std::string& path, const std::string& what,
                      const std::vector<std::string>& formerly) {
-  command.add_option("--html", path, what)->type_name("FILE")->group(kOutputGroup);
+  add_output_file(command, "--html", path, what)->group(kOutputGroup);
   for (const std::string& name : formerly) {
     command
         .add_option_function<std::string>(
@@ -27,7 +29,7 @@ void add_html_option(CLI::App& command, std::string& path, const std::string& wh
 Status write_charts(const std::string& path, const report::ChartPage& page) {
   if (path.empty()) return {};
   SLUICE_RETURN_IF_ERROR(write_file(path, report::chart_page(page)));
-  fmt::print("written to {}; it opens in any browser, offline\n", path);
+  say("written to {}; it opens in any browser, offline\n", path);
   return {};
 }
 

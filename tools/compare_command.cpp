@@ -17,6 +17,8 @@
 #include "tools/chart_output.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
+#include "tools/output_files.hpp"
+#include "tools/terminal/say.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -61,11 +63,12 @@ Result<int> run_compare(CompareArguments arguments) {
   progress.reset();
   const report::ComparisonHeading heading{prepared.workload.graph(), prepared.machine, arguments.budget.fast};
   const std::string text = report::comparison_text(heading, result);
-  fmt::print("{}", text);
+  say("{}", text);
   const nlohmann::json document = report::comparison_json(heading, result);
-  SLUICE_RETURN_IF_ERROR(report::write_document(arguments.json, "compare", document));
-  SLUICE_RETURN_IF_ERROR(
-      write_charts(arguments.html, {"compare", report::describe_graph(heading.graph), text, document}));
+  Outputs outputs;
+  outputs.note(report::write_document(arguments.json, "compare", document));
+  outputs.note(write_charts(arguments.html, {"compare", report::describe_graph(heading.graph), text, document}));
+  SLUICE_RETURN_IF_ERROR(outputs.failure());
   const bool same = result.same_bits();
   if (!same) print_error("results differ from fast-only's: this is a bug, please report it");
   return same ? kExitOk : kExitFailed;

@@ -13,6 +13,7 @@
 #include "sluice/report/run_record.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
+#include "tools/terminal/say.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -66,7 +67,7 @@ Result<int> run_doctor(const DoctorArguments& arguments) {
                                   arguments.cache_dir.empty() ? profile::ProfileCache::default_folder()
                                                               : std::filesystem::path(arguments.cache_dir)};
   const std::vector<doctor::Check> checks = doctor::check_host(doctor::read_host(where));
-  fmt::print("{}{}", checks_text(checks), conclusion(checks));
+  say("{}{}", checks_text(checks), conclusion(checks));
   SLUICE_RETURN_IF_ERROR(report::write_document(arguments.json, "doctor",
                                                 {{"run", report::run_record(memory::host_machine(1))},
                                                  {"can_train", doctor::can_train(checks)},

@@ -11,6 +11,7 @@
 #include "sluice/report/run_record.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
+#include "tools/terminal/say.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -30,10 +31,10 @@ Result<int> run_explain(const ExplainArguments& arguments) {
   SLUICE_RETURN_IF_ERROR(program::lower_plan(graph, model.machine, plan));  // only what may be run is explained
   SLUICE_ASSIGN(const std::vector<report::Explanation> found,
                 report::explain(graph, model.machine, plan, arguments.name));
-  if (const std::string choices = plan::describe_choices(plan); !choices.empty()) fmt::print("{}\n", choices);
+  if (const std::string choices = plan::describe_choices(plan); !choices.empty()) say("{}\n", choices);
   nlohmann::json list = nlohmann::json::array();
   for (const report::Explanation& each : found) {
-    fmt::print("{}", report::explanation_text(each));
+    say("{}", report::explanation_text(each));
     list.push_back(report::explanation_json(each));
   }
   if (!arguments.json.empty()) {

@@ -9,6 +9,7 @@
 #include "sluice/report/json_document.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
+#include "tools/terminal/say.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -42,7 +43,7 @@ Result<int> run_gradients(GradientsArguments arguments) {
   SLUICE_ASSIGN(const double rate, base_learning_rate(arguments.learning_rate, arguments.workload.optimizer));
   arguments.dump.learning_rate = rate;
   SLUICE_RETURN_IF_ERROR(dump(workload, arguments));
-  fmt::print("written to {}\n", arguments.dump.folder.string());
+  say("written to {}\n", arguments.dump.folder.string());
   SLUICE_RETURN_IF_ERROR(report::write_document(arguments.json, "gradients",
                                                 {{"model", workload.graph().name},
                                                  {"folder", arguments.dump.folder.string()},

@@ -22,6 +22,7 @@
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
 #include "tools/plan_output.hpp"
+#include "tools/terminal/say.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -190,9 +191,9 @@ Result<int> run_inspect(InspectArguments arguments) {
   const graph::Graph& forward = workload.forward;
   SLUICE_ASSIGN(const memory::Machine machine, arguments.machine.machine());
   SLUICE_ASSIGN(const ModelFindings found, find(workload, machine));
-  fmt::print("{}\n{}", report::describe_graph(workload.graph()), findings_text(found));
-  for (const std::string& note : workload.notes) fmt::print("note: {}\n", note);
-  fmt::print("\n{}\n{}", kinds_table(forward), ops_table(forward, arguments.ops));
+  say("{}\n{}", report::describe_graph(workload.graph()), findings_text(found));
+  for (const std::string& note : workload.notes) say("note: {}\n", note);
+  say("\n{}\n{}", kinds_table(forward), ops_table(forward, arguments.ops));
   if (!arguments.json.empty()) {
     nlohmann::json document = findings_json(forward, found, workload.notes);
     document["run"] = report::run_record(machine);

@@ -11,6 +11,7 @@
 #include "sluice/report/text_table.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
+#include "tools/terminal/say.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -70,17 +71,17 @@ std::string link_table(const memory::Machine& machine) {
 void print_gpu() {
   const Result<memory::GpuFacts> gpu = gpu::find_gpu();
   if (!gpu.ok()) return;
-  fmt::print("\nGPU: {}, {} of {} free; --gpu computes there and measures its links\n", gpu->name,
-             format_bytes(gpu->free), format_bytes(gpu->capacity));
+  say("\nGPU: {}, {} of {} free; --gpu computes there and measures its links\n", gpu->name, format_bytes(gpu->free),
+      format_bytes(gpu->capacity));
 }
 
 Result<int> run_machine(const MachineCommandArguments& arguments) {
   SLUICE_ASSIGN(memory::Machine machine, arguments.machine.machine());
   profile::ProfileCache cache = arguments.machine.open_cache(machine);
   SLUICE_RETURN_IF_ERROR(probe_with_progress(machine, cache, experiment::Probe::kMeasure));
-  fmt::print("{}, {} threads{}\n\n{}\n{}", machine.cpu, machine.threads,
-             report::is_emulated(machine) ? " (emulated)" : "", tier_table(machine), link_table(machine));
-  if (!machine.processors.empty()) fmt::print("\nprocessors: {}\n", memory::describe_processors(machine));
+  say("{}, {} threads{}\n\n{}\n{}", machine.cpu, machine.threads, report::is_emulated(machine) ? " (emulated)" : "",
+      tier_table(machine), link_table(machine));
+  if (!machine.processors.empty()) say("\nprocessors: {}\n", memory::describe_processors(machine));
   if (!arguments.machine.gpu) print_gpu();
   if (!arguments.json.empty()) {
     nlohmann::json document = memory::machine_to_json(machine);

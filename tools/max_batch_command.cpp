@@ -20,6 +20,7 @@
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
 #include "tools/planner_arguments.hpp"
+#include "tools/terminal/say.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -169,13 +170,12 @@ Result<Answer> plan_largest(const Question& question, const PlannerArguments& pl
 
 void print_answer(const Question& question, const Answer& answer) {
   const experiment::MaxBatchOptions& search = question.search;
-  fmt::print("\n{} trains {} with batch {} in {}{}\n", search.planner, answer.workload.forward.name, answer.batch,
-             format_bytes(search.fast),
-             question.beyond_this_machine()
-                 ? fmt::format(" (this machine has {}: predicted only)", format_bytes(question.there_is))
-                 : "");
-  fmt::print(
-      "predicted: {} a step, {:.1f} samples a second (op times scaled from batches {} to {}; what the smaller "
+  say("\n{} trains {} with batch {} in {}{}\n", search.planner, answer.workload.forward.name, answer.batch,
+      format_bytes(search.fast),
+      question.beyond_this_machine()
+          ? fmt::format(" (this machine has {}: predicted only)", format_bytes(question.there_is))
+          : "");
+  say("predicted: {} a step, {:.1f} samples a second (op times scaled from batches {} to {}; what the smaller "
       "ones promise for {} is {:+.1f} % off)\n",
       format_seconds(answer.plan.predicted_step_seconds), answer.samples_per_second(answer.plan.predicted_step_seconds),
       question.measured.front().batch, question.measured.back().batch, question.measured.back().batch,
@@ -205,8 +205,8 @@ Result<Seconds> confirm(const Question& question, Answer& answer, int steps) {
                  question.search.fast, question.there_is};
   }
   SLUICE_ASSIGN(const Seconds seconds, run_steps(answer.workload, question.search.machine, answer.plan, steps));
-  fmt::print("executed: {} a step, {:.1f} samples a second; the prediction is {:+.1f} % off\n", format_seconds(seconds),
-             answer.samples_per_second(seconds), 100 * (answer.plan.predicted_step_seconds / seconds - 1));
+  say("executed: {} a step, {:.1f} samples a second; the prediction is {:+.1f} % off\n", format_seconds(seconds),
+      answer.samples_per_second(seconds), 100 * (answer.plan.predicted_step_seconds / seconds - 1));
   return seconds;
 }
 
@@ -229,7 +229,7 @@ Error nothing_fits(const Question& question, const experiment::BatchTrial& last)
 Result<int> run_max_batch(const MaxBatchArguments& arguments) {
   SLUICE_ASSIGN(const Question question, prepare_question(arguments));
   SLUICE_ASSIGN(const experiment::MaxBatch found, look_for(question));
-  fmt::print("{}", trials_table(found));
+  say("{}", trials_table(found));
   if (found.batch == 0) return nothing_fits(question, found.trials.back());
   SLUICE_ASSIGN(Answer answer, plan_largest(question, arguments.planner, found.batch));
   print_answer(question, answer);

@@ -9,6 +9,7 @@
 #include "sluice/report/text_table.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
+#include "tools/terminal/say.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -80,8 +81,8 @@ nlohmann::json to_json(const models::ModelEntry& entry) {
 }
 
 Result<int> run_models(const std::string& json_path) {
-  for (const Section& section : sections()) fmt::print("{}", section_text(section));
-  fmt::print("The figures are the defaults; an option marked - is not one of that model's.\n");
+  for (const Section& section : sections()) say("{}", section_text(section));
+  say("The figures are the defaults; an option marked - is not one of that model's.\n");
   nlohmann::json list = nlohmann::json::array();
   for (const models::ModelEntry& entry : models::models()) list.push_back(to_json(entry));
   SLUICE_RETURN_IF_ERROR(report::write_document(json_path, "models", {{"models", list}}));

@@ -15,6 +15,7 @@
 #include "sluice/planners/registry/registry.hpp"
 #include "sluice/policies/policy_settings.hpp"
 #include "sluice/report/json_document.hpp"
+#include "tools/output_files.hpp"
 #include "tools/terminal/output_settings.hpp"
 
 namespace sluice::cli {
@@ -180,13 +181,11 @@ Status check_planner_names(const std::vector<std::string>& names) {
 }
 
 void add_json_option(CLI::App& command, std::string& path) {
-  command
-      .add_option(
-          "--json", path,
-          fmt::format("Also write the result to this file as JSON (docs/json.md); {}: to standard output, and the text "
-                      "for people to standard error",
-                      report::kStandardOutput))
-      ->type_name("FILE")
+  add_output_file(
+      command, "--json", path,
+      fmt::format("Also write the result to this file as JSON (docs/json.md); {}: to standard output, and the text "
+                  "for people to standard error",
+                  report::kStandardOutput))
       ->group(kOutputGroup);
 }
 

@@ -22,8 +22,10 @@
 #include "tools/chart_output.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
+#include "tools/output_files.hpp"
 #include "tools/plan_output.hpp"
 #include "tools/planner_arguments.hpp"
+#include "tools/terminal/say.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -103,28 +105,30 @@ Result<int> run_plan(const PlanArguments& arguments) {
   const graph::Graph& graph = prepared.workload.graph();
   certify_both(graph, prepared, plan);
   const Seconds baseline = train::predicted_baseline_seconds(prepared.workload, prepared.machine, prepared.profile);
-  fmt::print("{}\n{}", report::describe_graph(graph), describe_plan(graph, prepared.machine, plan, baseline));
+  say("{}\n{}", report::describe_graph(graph), describe_plan(graph, prepared.machine, plan, baseline));
   const sim::Noise noise;
   SLUICE_ASSIGN(const sim::NoisyStep noisy,
                 sim::predict_under_noise(graph, prepared.machine, prepared.profile, plan, noise));
-  fmt::print("{}", describe_noise(noise, noisy));
+  say("{}", describe_noise(noise, noisy));
   const auto worth = planners::worth_by_prices(graph, prepared.profile, prepared.machine, plan);
-  if (worth) fmt::print("{}", describe_worth(graph, plan, *worth));
+  if (worth) say("{}", describe_worth(graph, plan, *worth));
   if (!plan.planner_config.empty()) {
-    fmt::print("what {} was told and what it chose\n{}", plan.planner, report::format_fields(plan.planner_config));
+    say("what {} was told and what it chose\n{}", plan.planner, report::format_fields(plan.planner_config));
   }
-  fmt::print("planned in {}\n", format_seconds(attended.seconds));
+  say("planned in {}\n", format_seconds(attended.seconds));
+  Outputs outputs;
   if (!arguments.output.empty()) {
-    SLUICE_RETURN_IF_ERROR(plan::write_plan(arguments.output, graph, plan));
-    fmt::print("written to {}\n", arguments.output);
+    outputs.note(plan::write_plan(arguments.output, graph, plan));
+    if (outputs.failure().ok()) say("written to {}\n", arguments.output);
   }
   nlohmann::json summary = report::plan_summary_json(graph, prepared.machine, plan, baseline);
   summary["under_noise"] = report::noise_json(noise, noisy);
   if (worth) summary["worth"] = report::worth_json(graph, plan, *worth);
   summary["planning_ms"] = attended.seconds * 1e3;
   summary["convergence"] = report::convergence_json(attended.rounds);
-  SLUICE_RETURN_IF_ERROR(report::write_document(arguments.json, "plan", summary));
-  SLUICE_RETURN_IF_ERROR(draw_convergence(arguments.html, graph, plan, summary));
+  outputs.note(report::write_document(arguments.json, "plan", summary));
+  outputs.note(draw_convergence(arguments.html, graph, plan, summary));
+  SLUICE_RETURN_IF_ERROR(outputs.failure());
   return kExitOk;
 }
 
@@ -142,7 +146,7 @@ void add_plan_command(CLI::App& app, Action& action) {
       "--estimate", arguments->profile.estimate,
       "Measure nothing, on a machine whose memories are as large as asked (simulated): op times are those of "
       "--profile, or guesses from bytes, which tell whether a model fits and not how fast it is");
-  command->add_option("-o,--output", arguments->output, "Write the plan to this file")->type_name("FILE");
+  add_output_file(*command, "-o,--output", arguments->output, "Write the plan to this file");
   add_html_option(*command, arguments->html,
                   "Also write a page with a chart of how the search converged: worst, average and best of each round "
                   "(home, swapadvisor)",

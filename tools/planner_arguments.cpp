@@ -11,6 +11,7 @@
 #include "sluice/planners/ilp/integer_program.hpp"
 #include "sluice/train/interrupt.hpp"
 #include "tools/options.hpp"
+#include "tools/output_files.hpp"
 
 namespace sluice::cli {
 
@@ -21,11 +22,9 @@ void PlannerArguments::add_to(CLI::App& command) {
                   "Seconds to look for a better plan at most (default: until the search ends); Ctrl-C also ends it "
                   "with the best plan so far")
       ->type_name("SECONDS");
-  command
-      .add_option("--program", program,
+  add_output_file(command, "--program", program,
                   "Also write the integer program that the planner solves to this file, in MPS, for other solvers "
-                  "(autotm-static, autotm-sync, autotm-async, checkmate)")
-      ->type_name("FILE");
+                  "(autotm-static, autotm-sync, autotm-async, checkmate)");
 }
 
 Status PlannerArguments::check() const {

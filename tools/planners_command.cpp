@@ -8,6 +8,7 @@
 #include "sluice/report/planner_table.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
+#include "tools/terminal/say.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -18,9 +19,9 @@ struct PlannersArguments {
 };
 
 Result<int> run_planners(const PlannersArguments& arguments) {
-  fmt::print("{}", arguments.markdown ? report::planner_table_markdown() : report::planner_table_text());
+  say("{}", arguments.markdown ? report::planner_table_markdown() : report::planner_table_text());
   if (!arguments.markdown) {
-    fmt::print("\nWhat the columns mean: docs/planners.md. Settings and additions of each: sluice plan --help\n");
+    say("\nWhat the columns mean: docs/planners.md. Settings and additions of each: sluice plan --help\n");
   }
   SLUICE_RETURN_IF_ERROR(
       report::write_document(arguments.json, "planners", {{"planners", report::planner_table_json()}}));

@@ -12,8 +12,10 @@
 #include "tools/access_output.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
+#include "tools/output_files.hpp"
 #include "tools/plan_output.hpp"
 #include "tools/profile_output.hpp"
+#include "tools/terminal/say.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -60,7 +62,7 @@ Status save(const std::string& path, const Prepared& prepared, const std::option
   nlohmann::json document = profile::profile_to_json(prepared.workload.graph(), prepared.machine, prepared.profile);
   if (accesses) document["accesses"] = profile::access_profile_to_json(*accesses);
   SLUICE_RETURN_IF_ERROR(report::write_json_file(path, document));
-  fmt::print("\nwritten to {}\n", path);
+  say("\nwritten to {}\n", path);
   return {};
 }
 
@@ -69,23 +71,23 @@ Result<int> run_profile(const ProfileCommandArguments& arguments) {
                                            {.most_seconds = measure::kWithoutLimit, .cold = true}));
   const graph::Graph& graph = prepared.workload.graph();
   const memory::Machine& machine = prepared.machine;
-  fmt::print("{}\n{}", report::describe_graph(graph), describe_times(graph, machine, prepared.profile, arguments.top));
+  say("{}\n{}", report::describe_graph(graph), describe_times(graph, machine, prepared.profile, arguments.top));
   if (arguments.placements) {
     SLUICE_ASSIGN(const measure::PlacementEffort effort, add_placements(arguments, prepared));
-    fmt::print("{}", describe_placements(graph, machine, prepared.profile, effort, arguments.top));
+    say("{}", describe_placements(graph, machine, prepared.profile, effort, arguments.top));
   }
   if (arguments.encodings) {
     SLUICE_RETURN_IF_ERROR(measure_encodings(prepared, arguments.machine));
-    fmt::print("{}", describe_encodings(graph, prepared.profile, arguments.top));
+    say("{}", describe_encodings(graph, prepared.profile, arguments.top));
   }
   if (arguments.implementations) {
     SLUICE_RETURN_IF_ERROR(measure_choices(prepared, arguments.machine));
-    fmt::print("{}", describe_implementations(graph, prepared.profile, arguments.top));
+    say("{}", describe_implementations(graph, prepared.profile, arguments.top));
   }
   std::optional<profile::AccessProfile> accesses;
   if (arguments.accesses.wanted) {
     SLUICE_ASSIGN(accesses, count_accesses(arguments, prepared));
-    fmt::print("\n{}", describe_accesses(graph, *accesses, arguments.top));
+    say("\n{}", describe_accesses(graph, *accesses, arguments.top));
   }
   if (!arguments.save.empty()) SLUICE_RETURN_IF_ERROR(save(arguments.save, prepared, accesses));
   if (!arguments.json.empty()) {
@@ -114,11 +116,9 @@ void add_profile_command(CLI::App& app, Action& action) {
   command->add_flag("--implementations", arguments->implementations,
                     "Also time ops by each of the kernels that they could run by");
   arguments->accesses.add_to(*command);
-  command
-      ->add_option(
-          "--save", arguments->save,
-          "Write the profile to this file, to plan with: --profile FILE, and with access counts --accesses FILE")
-      ->type_name("FILE");
+  add_output_file(
+      *command, "--save", arguments->save,
+      "Write the profile to this file, to plan with: --profile FILE, and with access counts --accesses FILE");
   add_json_option(*command, arguments->json);
   command->footer("Example: sluice profile resnet50 --batch 16");
   command->callback([arguments, &action] { action = [arguments] { return run_profile(*arguments); }; });

@@ -19,6 +19,8 @@
 #include "tools/budget_arguments.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
+#include "tools/output_files.hpp"
+#include "tools/terminal/say.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -100,11 +102,6 @@ Status check(const ReportArguments& arguments) {
   experiment::ComparisonOptions rounds = {
       .planners = all_planners(arguments), .steps = arguments.steps, .starts = arguments.starts};
   if (arguments.run) SLUICE_RETURN_IF_ERROR(experiment::check_rounds(rounds));
-  for (const std::string& file : {arguments.output, arguments.json}) {  // known before minutes of work
-    if (file.empty() || file == report::kStandardOutput) continue;
-    const Result<AtomicFile> written = AtomicFile::create(file);
-    if (!written.ok()) return written.error();
-  }
   return {};
 }
 
@@ -131,10 +128,11 @@ Result<int> run_report(ReportArguments arguments) {
           [&](std::string_view what, std::int64_t done, std::int64_t total) { progress.update(done, total, what); },
           [&] { return guard.interrupted(); }));
   progress.clear();
-  SLUICE_RETURN_IF_ERROR(write_file(arguments.output, report::report_page(document)));
-  SLUICE_RETURN_IF_ERROR(report::write_document(arguments.json, "report", document));
-  fmt::print("{}\nwritten to {}; it opens in any browser, offline\n", document["title"].get<std::string>(),
-             arguments.output);
+  Outputs outputs;
+  outputs.note(write_file(arguments.output, report::report_page(document)));
+  outputs.note(report::write_document(arguments.json, "report", document));
+  SLUICE_RETURN_IF_ERROR(outputs.failure());
+  say("{}\nwritten to {}; it opens in any browser, offline\n", document["title"].get<std::string>(), arguments.output);
   if (document["comparison"].value("same_bits", true) == false) {
     print_error("results differ from fast-only's: this is a bug, please report it");
     return kExitFailed;
@@ -170,7 +168,7 @@ void add_report_command(CLI::App& app, Action& action) {
                     "Run the planners side by side, as sluice compare does, not only simulate");
   command->add_option("--steps", arguments->steps, "With --run: steps of each process, the first two are warm-up");
   command->add_option("--starts", arguments->starts, "With --run: processes of each planner")->capture_default_str();
-  command->add_option("-o,--output", arguments->output, "The page")->type_name("FILE")->capture_default_str();
+  add_output_file(*command, "-o,--output", arguments->output, "The page")->capture_default_str();
   add_json_option(*command, arguments->json);
   command->footer(
       "Example: sluice report resnet50 --batch 16 --fast 20% -o report.html\n"

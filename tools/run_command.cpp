@@ -4,14 +4,18 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 
 #include "sluice/report/json_document.hpp"
 #include "sluice/report/run_record.hpp"
 #include "tools/commands.hpp"
 #include "tools/help/help_commands.hpp"
 #include "tools/help/help_format.hpp"
+#include "tools/output_files.hpp"
 #include "tools/terminal/messages.hpp"
 #include "tools/terminal/output_settings.hpp"
+#include "tools/terminal/say.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -60,13 +64,19 @@ void report_error(const ErrorDestination& destination, const Error& error) {
 
 Result<int> act(const CLI::App& app, const OutputSettings& output, const Action& action) {
   SLUICE_RETURN_IF_ERROR(settle_output(app, output));
+  SLUICE_RETURN_IF_ERROR(try_output_files(app));
   return action();
 }
 
-}  // namespace
+// Results that nobody got are no success. A reader that went away, such as `head`, knows it and is told nothing.
+int with_lost_output(int exit_code) {
+  const int reason = dropped_output();
+  if (reason == 0 || exit_code != kExitOk) return exit_code;
+  if (reason != EPIPE) print_error(fmt::format("cannot write to standard output: {}", std::strerror(reason)));
+  return kExitFailed;
+}
 
-int run_command(int argc, char** argv, ErrorDestination& destination) {
-  begin_output();
+int parse_and_act(int argc, char** argv, ErrorDestination& destination) {
   CLI::App app(
       "Decides where every tensor of a training step lives when fast memory is too small, and runs it that way.",
       "sluice");
@@ -92,6 +102,14 @@ int run_command(int argc, char** argv, ErrorDestination& destination) {
   if (done.ok()) return *done;
   report_error(destination, done.error());
   return exit_code_of(done.error().code);
+}
+
+}  // namespace
+
+int run_command(int argc, char** argv, ErrorDestination& destination) {
+  begin_saying();
+  begin_output();
+  return with_lost_output(parse_and_act(argc, argv, destination));
 }
 
 }  // namespace sluice::cli

@@ -22,9 +22,11 @@
 #include "tools/budget_arguments.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
+#include "tools/output_files.hpp"
 #include "tools/plan_output.hpp"
 #include "tools/planner_arguments.hpp"
 #include "tools/policy_output.hpp"
+#include "tools/terminal/say.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -95,18 +97,18 @@ Result<int> run_simulate(const SimulateArguments& arguments) {
   SLUICE_ASSIGN(const sim::PlannedStep step, sim::PlannedStep::make(graph, prepared.profile, prepared.machine, plan));
   SLUICE_ASSIGN(const experiment::StepPrediction prediction, experiment::predict_step(step, run, prepared.machine));
   const auto& [timeline, locality, parts, policy, dtr] = prediction;
-  fmt::print("{}\npredicted for {}{}\n{}", report::describe_graph(graph), plan.planner,
-             report::is_emulated(prepared.machine) ? ", " + report::emulation_note(prepared.machine) : "",
-             describe_timeline(prepared.machine, timeline, locality.step));
-  if (policy) fmt::print("{}", describe_policy_timeline(*policy));
-  if (dtr) fmt::print("{}", describe_dtr_step(*dtr, run));
-  if (parts) fmt::print("\n{}", report::breakdown_table({{plan.planner + ", simulated", *parts}}));
+  say("{}\npredicted for {}{}\n{}", report::describe_graph(graph), plan.planner,
+      report::is_emulated(prepared.machine) ? ", " + report::emulation_note(prepared.machine) : "",
+      describe_timeline(prepared.machine, timeline, locality.step));
+  if (policy) say("{}", describe_policy_timeline(*policy));
+  if (dtr) say("{}", describe_dtr_step(*dtr, run));
+  if (parts) say("\n{}", report::breakdown_table({{plan.planner + ", simulated", *parts}}));
   if (const auto bound = planners::any_order_bound_by_prices(graph, prepared.profile, prepared.machine, plan);
       bound.ok()) {
-    fmt::print("the plan's prices prove that no step of these ops takes less than {}\n", format_seconds(*bound));
+    say("the plan's prices prove that no step of these ops takes less than {}\n", format_seconds(*bound));
   }
   if (const auto bound = planners::bound_by_prices(graph, prepared.profile, prepared.machine, plan); bound.ok()) {
-    fmt::print("and that no step by moving tensors in this order takes less than {}\n", format_seconds(*bound));
+    say("and that no step by moving tensors in this order takes less than {}\n", format_seconds(*bound));
   }
   if (!arguments.json.empty()) {
     nlohmann::json document = report::plan_summary_json(
@@ -137,8 +139,7 @@ void add_simulate_command(CLI::App& app, Action& action) {
   arguments->profile.add_to(*command);
   command->add_option("--plan", arguments->plan, "Simulate this plan file instead of asking a planner")
       ->check(CLI::ExistingFile);
-  command->add_option("--trace", arguments->trace, "Write the predicted step as a Chrome/Perfetto trace")
-      ->type_name("FILE");
+  add_output_file(*command, "--trace", arguments->trace, "Write the predicted step as a Chrome/Perfetto trace");
   add_json_option(*command, arguments->json);
   command->footer("Example: sluice simulate resnet50 --batch 16 --fast 20% --link-bandwidth 1GB/s");
   command->callback([arguments, &action] { action = [arguments] { return run_simulate(*arguments); }; });

@@ -6,8 +6,9 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "sluice/train/interrupt.hpp"
 #include "sluice/train/rank_agreement.hpp"
+#include "tools/terminal/messages.hpp"
+#include "tools/terminal/say.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -17,29 +18,42 @@ constexpr std::int64_t kPrintedLines = 20;
 
 }  // namespace
 
-StepLog::StepLog(const std::string& losses, bool traced, std::int64_t first_step, std::int64_t end_step)
-    : keep_traces_(traced), first_step_(first_step), end_step_(end_step), progress_("step") {
-  if (!losses.empty()) losses_.open(losses, std::ios::trunc);
+StepLog::StepLog(bool traced, std::int64_t first_step, std::int64_t end_step)
+    : keep_traces_(traced), first_step_(first_step), end_step_(end_step), progress_("step") {}
+
+Status StepLog::write_losses(const std::string& path) {
+  SLUICE_ASSIGN(LineFile file, LineFile::create(path));
+  losses_.emplace(std::move(file));
+  return {};
 }
+
+// One that fails is told once, and again when it fails anew.
+void StepLog::write_loss(const train::StepReport& report) {
+  nlohmann::json line{{"step", report.step},
+                      {"loss", report.loss},
+                      {"learning_rate", report.learning_rate},
+                      {"step_ms", report.trace.step_seconds * 1e3},
+                      {"stall_ms", report.trace.stall_seconds * 1e3}};
+  if (!report.variant.empty()) line["variant"] = report.variant;
+  if (report.loss_scale) line["loss_scale"] = *report.loss_scale;
+  if (const auto overlap = overlap_of_ ? overlap_of_(report.trace) : std::nullopt) {
+    line["overlap"] = report::overlap_json(*overlap);
+  }
+  const Status written = losses_->add(line.dump());
+  if (!written.ok() && losses_written_.ok()) {
+    tell_problem(written.error().message + "; training goes on, and the losses are kept until they can be written");
+  }
+  losses_written_ = written;
+}
+
+Status StepLog::finish_losses() { return losses_ ? losses_->flush() : Status(); }
 
 void StepLog::note(const train::StepReport& report) {
   step_seconds_.push_back(report.trace.step_seconds);
   stall_seconds_.push_back(report.trace.stall_seconds);
   last_loss_ = report.loss;
   last_step_ = report.trace;
-  if (losses_.is_open()) {
-    nlohmann::json line{{"step", report.step},
-                        {"loss", report.loss},
-                        {"learning_rate", report.learning_rate},
-                        {"step_ms", report.trace.step_seconds * 1e3},
-                        {"stall_ms", report.trace.stall_seconds * 1e3}};
-    if (!report.variant.empty()) line["variant"] = report.variant;
-    if (report.loss_scale) line["loss_scale"] = *report.loss_scale;
-    if (const auto overlap = overlap_of_ ? overlap_of_(report.trace) : std::nullopt) {
-      line["overlap"] = report::overlap_json(*overlap);
-    }
-    losses_ << line << std::endl;
-  }
+  if (losses_) write_loss(report);
   if (keep_traces_) {
     traced_.push_back({report.step, report.trace});
     if (traced_.size() > kTracedSteps) traced_.erase(traced_.begin());
@@ -65,8 +79,8 @@ void StepLog::note_change(const std::string& line) {
 
 void StepLog::print(const std::string& line) {
   progress_.clear();
-  fmt::print("{}\n", line);
-  std::fflush(stdout);
+  say("{}\n", line);
+  say_now();
 }
 
 void StepLog::show(const train::StepReport& report) {
@@ -81,9 +95,13 @@ void StepLog::show(const train::StepReport& report) {
   progress_.update(done, total, fmt::format("loss {:.4f}", report.loss));
 }
 
+void StepLog::tell_problem(const std::string& message) {
+  progress_.clear();
+  print_error(message);
+}
+
 Result<train::TrainingOutcome> run_logged(train::Training& training, const train::TrainingOptions& options,
-                                          StepLog& log, kernels::Ranks* ranks) {
-  const train::InterruptGuard guard;
+                                          StepLog& log, const train::InterruptGuard& guard, kernels::Ranks* ranks) {
   Status agreed;  // on whether to stop
   const auto stop = [&] {
     const Result<bool> any = train::any_rank(ranks, guard.interrupted());
@@ -96,7 +114,8 @@ Result<train::TrainingOutcome> run_logged(train::Training& training, const train
                           {.step = [&](const train::StepReport& report) { log.note(report); },
                            .validation = [&](std::int64_t next_step,
                                              const train::ValidationResult& result) { log.note(next_step, result); },
-                           .stop = stop}));
+                           .stop = stop,
+                           .problem = [&](const std::string& message) { log.tell_problem(message); }}));
   SLUICE_RETURN_IF_ERROR(agreed);
   return outcome;
 }

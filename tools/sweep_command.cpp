@@ -16,7 +16,9 @@
 #include "sluice/train/interrupt.hpp"
 #include "tools/chart_output.hpp"
 #include "tools/commands.hpp"
+#include "tools/output_files.hpp"
 #include "tools/sweep_arguments.hpp"
+#include "tools/terminal/say.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -51,7 +53,7 @@ class Sweep {
       if (!swept.ok() && swept.error().code != ErrorCode::kInterrupted) return swept.error();
       progress_.clear();
       if (!request_.no_loss) tell(report::describe_sweep(models_.back()) + "\n");
-      std::fflush(stdout);
+      say_now();
       if (!swept.ok()) return finish(false);
     }
     return finish(true);
@@ -65,7 +67,7 @@ class Sweep {
       for (const std::string& planner : request_.planners) {
         SLUICE_RETURN_IF_ERROR(begin_point(planner));
         swept.points.push_back(sweep.predict(planner, budget, true));
-        SLUICE_RETURN_IF_ERROR(end_point());
+        end_point();
       }
       SLUICE_RETURN_IF_ERROR(measure_by_plan(sweep, std::span(swept.points).subspan(first)));
     }
@@ -96,7 +98,7 @@ class Sweep {
         progress_.update(done_, total_,
                          fmt::format("{} {}: budget {} of at most {}", models_.back().model, planner, tried, at_most));
       }));
-      SLUICE_RETURN_IF_ERROR(end_point());
+      end_point();
       experiment::SweepPoint* const found = &swept.no_loss.back().point;
       SLUICE_RETURN_IF_ERROR(measure(sweep, {&found, 1}));
     }
@@ -110,7 +112,8 @@ class Sweep {
     };
     SLUICE_RETURN_IF_ERROR(sweep.measure(points, request_.comparison, show, [&] { return guard_.interrupted(); }));
     done_ += arguments_.steps;
-    return keep();
+    keep();
+    return {};
   }
 
   Status begin_point(const std::string& planner) {
@@ -119,13 +122,21 @@ class Sweep {
     return {};
   }
 
-  Status end_point() {
+  void end_point() {
     ++done_;
-    return keep();
+    keep();
   }
 
-  // A file holds what is finished so far; standard output gets the document once.
-  Status keep() const { return arguments_.json == report::kStandardOutput ? Status{} : write(false); }
+  // A file holds what is finished so far; standard output gets the document once. Where it cannot be written now, the next
+  // point's trial has this one too.
+  void keep() {
+    if (arguments_.json == report::kStandardOutput) return;
+    const Status kept = write(false);
+    if (kept.ok() || kept_failed_) return;
+    kept_failed_ = true;
+    progress_.clear();
+    print_error(kept.error().message + "; the sweep goes on");
+  }
 
   Status write(bool complete) const { return report::write_document(arguments_.json, "sweep", document(complete)); }
 
@@ -138,17 +149,18 @@ class Sweep {
   }
 
   void tell(const std::string& text) {
-    fmt::print("{}", text);
+    say("{}", text);
     told_ += text;
   }
 
   Result<int> finish(bool complete) {
     if (request_.no_loss) tell(report::describe_no_loss(models_) + "\n");
     tell(fmt::format("predicted: {}\n", report::provenance_text(emulated_)));
-    SLUICE_RETURN_IF_ERROR(write(complete));
-    SLUICE_RETURN_IF_ERROR(write_charts(
-        arguments_.html,
-        {"sweep", fmt::format("Sweep of {}", fmt::join(arguments_.models, ", ")), told_, document(complete)}));
+    Outputs outputs;
+    outputs.note(write(complete));
+    outputs.note(write_charts(arguments_.html, {"sweep", fmt::format("Sweep of {}", fmt::join(arguments_.models, ", ")),
+                                                told_, document(complete)}));
+    SLUICE_RETURN_IF_ERROR(outputs.failure());
     if (!complete) print_error("interrupted; what was finished is above and in the files asked for");
     return complete ? kExitOk : kExitInterrupted;
   }
@@ -161,7 +173,8 @@ class Sweep {
   nlohmann::json record_;
   bool emulated_ = false;
   std::vector<experiment::SweptModel> models_;
-  std::string told_;  // what was printed
+  std::string told_;          // what was printed
+  bool kept_failed_ = false;  // which was told
 };
 
 Result<int> run_sweep(const SweepArguments& arguments) {

@@ -6,6 +6,7 @@
 
 #include "sluice/data/data_source.hpp"
 #include "sluice/train/plan_changes/watched_training.hpp"
+#include "tools/output_files.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -118,10 +119,8 @@ void TrainArguments::add_to(CLI::App& command) {
                   "(default: 25%)")
       ->type_name("SHARE");
   command.add_flag("--no-replan", no_replan, "Keep the plan whatever the machine does");
-  command
-      .add_option("--save-plan", save_plan,
-                  "Write the plan of the run, after trials the one kept and else the last, to this file")
-      ->type_name("FILE");
+  add_output_file(command, "--save-plan", save_plan,
+                  "Write the plan of the run, after trials the one kept and else the last, to this file");
   command
       .add_option("--sequences", sequences,
                   "Draw the tokens in a sequence anew for every step from these: 20,25,40, or 16-64:16 for 16, 32, "
@@ -139,20 +138,16 @@ void TrainArguments::add_to(CLI::App& command) {
   command.add_option("--schedule", schedule, "constant, step:30,60[:0.1], cosine:100; warmup:5+ before any")
       ->type_name("SCHEDULE")
       ->capture_default_str();
-  command.add_option("--checkpoint", checkpoint, "Write checkpoints to this file (at the end, and on Ctrl-C)")
-      ->type_name("FILE");
+  add_output_file(command, "--checkpoint", checkpoint,
+                  "Write checkpoints to this file (at the end, and when the run is ended by a signal)");
   command.add_option("--checkpoint-every", checkpoint_every, "and after every so many steps");
   command.add_option("--resume", resume, "Go on from this checkpoint")->check(CLI::ExistingFile);
-  command
-      .add_option("--export-onnx", export_onnx,
-                  "Write a copy of the --onnx file with the trained parameters to this file")
-      ->type_name("FILE");
-  command
-      .add_option(
-          "--losses", losses,
-          "Write one JSON line for every step to this file: its loss, its time, and how busy processors and links were")
-      ->type_name("FILE");
-  command.add_option("--trace", trace, "Write the last five steps as a Chrome/Perfetto trace")->type_name("FILE");
+  add_output_file(command, "--export-onnx", export_onnx,
+                  "Write a copy of the --onnx file with the trained parameters to this file");
+  add_output_file(
+      command, "--losses", losses,
+      "Write one JSON line for every step to this file: its loss, its time, and how busy processors and links were");
+  add_output_file(command, "--trace", trace, "Write the last five steps as a Chrome/Perfetto trace");
   add_json_option(command, json);
 }
 

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "sluice/base/as_result.hpp"
 #include "sluice/exec/ranks/mpi_ranks.hpp"
 #include "sluice/memory/process_memory.hpp"
 #include "sluice/policies/run_file.hpp"
@@ -22,9 +23,11 @@
 #include "sluice/train/rank_agreement.hpp"
 #include "sluice/train/workload/onnx_workload.hpp"
 #include "tools/commands.hpp"
+#include "tools/output_files.hpp"
 #include "tools/plan_output.hpp"
 #include "tools/policy_output.hpp"
 #include "tools/rank_run.hpp"
+#include "tools/terminal/say.hpp"
 #include "tools/train_arguments.hpp"
 #include "tools/train_output.hpp"
 #include "tools/train_planning.hpp"
@@ -43,7 +46,7 @@ std::string describe_fast_memory(const Run& run) {
 
 // Runs the steps; on the way another plan may take over.
 Status run_steps(const TrainArguments& arguments, const train::TrainingOptions& options, train::Session& session,
-                 Run& run, StepLog& log, TrainSummary& summary) {
+                 Run& run, StepLog& log, const train::InterruptGuard& guard, TrainSummary& summary) {
   SLUICE_ASSIGN(const double beyond, arguments.drift_to_replan());
   std::optional<profile::ProfileCache> cache;
   if (run.estimated) cache = arguments.machine.open_cache(run.machine);
@@ -60,7 +63,7 @@ Status run_steps(const TrainArguments& arguments, const train::TrainingOptions& 
        .end_step = options.end_step,
        .cache = cache ? &*cache : nullptr,
        .on_change = tell});
-  SLUICE_ASSIGN(summary.outcome, run_logged(*training, options, log, arguments.session.ranks));
+  SLUICE_ASSIGN(summary.outcome, run_logged(*training, options, log, guard, arguments.session.ranks));
   run.steps = training->kept();
   run.changes = training->record();
   if (const train::Figures* now = training->present_figures(); now != nullptr && run.estimated) {
@@ -126,24 +129,26 @@ void print_summary(const StepLog& log, const Run& run, const TrainSummary& summa
   if (const kernels::Ranks* ranks = arguments.session.ranks) {
     fields.emplace_back("ranks", describe_ranks(*ranks, run.workload.graph()));
   }
-  if (!arguments.checkpoint.empty()) fields.emplace_back("checkpoint", arguments.checkpoint);
+  if (summary.outcome.saved) fields.emplace_back("checkpoint", arguments.checkpoint);
   if (!arguments.export_onnx.empty()) fields.emplace_back("exported", arguments.export_onnx);
   if (!arguments.save_plan.empty()) fields.emplace_back("plan", arguments.save_plan);
-  fmt::print("{}{}{}", describe_end(summary, run.machine, fields), below_bound_item(log, run),
-             report::describe_trials(run.changes));
+  say("{}{}{}", describe_end(summary, run.machine, fields), below_bound_item(log, run),
+      report::describe_trials(run.changes));
 }
 
-Status write_outputs(const TrainArguments& arguments, const Run& run, const train::Session& session, const StepLog& log,
-                     const TrainSummary& summary, const LastStep& last) {
-  SLUICE_RETURN_IF_ERROR(check_losses_written(log, arguments.losses));
-  if (!arguments.trace.empty()) {
-    SLUICE_RETURN_IF_ERROR(report::write_json_file(
-        arguments.trace,
-        report::chrome_trace(session.lowered()->step(), run.machine, session.run(), session.program(), log.traced())));
-  }
-  if (!arguments.save_plan.empty()) {
-    SLUICE_RETURN_IF_ERROR(policies::write_run(arguments.save_plan, run.workload.graph(), run.steps));
-  }
+Status write_trace(const TrainArguments& arguments, const Run& run, const train::Session& session, const StepLog& log) {
+  if (arguments.trace.empty()) return {};
+  return report::write_json_file(arguments.trace, report::chrome_trace(session.lowered()->step(), run.machine,
+                                                                       session.run(), session.program(), log.traced()));
+}
+
+Status write_plan(const TrainArguments& arguments, const Run& run) {
+  if (arguments.save_plan.empty()) return {};
+  return policies::write_run(arguments.save_plan, run.workload.graph(), run.steps);
+}
+
+Status write_result(const TrainArguments& arguments, const Run& run, const train::Session& session, const StepLog& log,
+                    const TrainSummary& summary, const LastStep& last) {
   if (arguments.json.empty()) return {};
   nlohmann::json document = report::plan_summary_json(run.workload.graph(), run.machine, run.steps, run.baseline);
   document["notes"] = session.notes();
@@ -160,40 +165,69 @@ Status write_outputs(const TrainArguments& arguments, const Run& run, const trai
   return report::write_document(arguments.json, "train", std::move(document));
 }
 
+void print_plan(const Run& run) {
+  say("{}\n{}", report::describe_graph(run.workload.graph()),
+      policies::is_planned(run.steps) ? describe_plan(run.workload.graph(), run.machine, run.plan(), run.baseline)
+                                      : describe_policy_run(run.machine, run.steps));
+  if (run.estimated) print_notes({describe_estimates(run.profile, run.plan())});
+  say_now();
+}
+
+Result<std::unique_ptr<train::Session>> begin(const TrainArguments& arguments, Run& run) {
+  train::SessionOptions options = arguments.session;
+  options.validate = arguments.validates();
+  SLUICE_ASSIGN(std::unique_ptr<train::Session> session, open_session(run, options));
+  print_notes(session->notes());
+  if (!arguments.export_onnx.empty()) {
+    SLUICE_RETURN_IF_ERROR(train::try_onnx_workload(run.workload.options, arguments.export_onnx));
+  }
+  return session;
+}
+
+// The step to begin with.
+Result<std::int64_t> resume(const TrainArguments& arguments, train::Session& session) {
+  if (arguments.resume.empty()) return std::int64_t{0};
+  SLUICE_ASSIGN(const std::int64_t first_step, load_checkpoint(session, arguments.resume));
+  if (arguments.session.ranks != nullptr)
+    SLUICE_RETURN_IF_ERROR(train::check_same_step(*arguments.session.ranks, first_step));
+  return first_step;
+}
+
+// What was trained is written, in the order of its worth.
+Status finish(const TrainArguments& arguments, const Run& run, train::Session& session, StepLog& log,
+              TrainSummary& summary) {
+  Outputs outputs;
+  outputs.note(summary.outcome.failure);
+  if (!arguments.export_onnx.empty()) {
+    outputs.note(as_result(
+        [&] { return train::write_onnx_workload(run.workload.options, arguments.export_onnx, session.parameters()); }));
+  }
+  SLUICE_ASSIGN(summary.parameter_hash, hash_parameters(session));
+  const LastStep last{last_locality(log, session),
+                      log.empty() ? std::nullopt : step_overlap(log.last_step(), session, run.machine)};
+  print_summary(log, run, summary, arguments, last);
+  outputs.note(log.finish_losses());
+  outputs.note(write_trace(arguments, run, session, log));
+  outputs.note(write_plan(arguments, run));
+  outputs.note(write_result(arguments, run, session, log, summary, last));
+  return outputs.failure();
+}
+
 Result<int> train(const TrainArguments& arguments) {
   if (!arguments.sequences.empty()) return train_sequences(arguments);
   Run run;
   SLUICE_RETURN_IF_ERROR(make_run(arguments, run));
-  fmt::print("{}\n{}", report::describe_graph(run.workload.graph()),
-             policies::is_planned(run.steps)
-                 ? describe_plan(run.workload.graph(), run.machine, run.plan(), run.baseline)
-                 : describe_policy_run(run.machine, run.steps));
-  if (run.estimated) print_notes({describe_estimates(run.profile, run.plan())});
-  std::fflush(stdout);
-  train::SessionOptions session_options = arguments.session;
-  session_options.validate = arguments.validates();
-  SLUICE_ASSIGN(const std::unique_ptr<train::Session> session, open_session(run, session_options));
-  print_notes(session->notes());
-  std::int64_t first_step = 0;
-  if (!arguments.resume.empty()) {
-    SLUICE_ASSIGN(first_step, load_checkpoint(*session, arguments.resume));
-    if (arguments.session.ranks != nullptr)
-      SLUICE_RETURN_IF_ERROR(train::check_same_step(*arguments.session.ranks, first_step));
-  }
+  print_plan(run);
+  SLUICE_ASSIGN(const std::unique_ptr<train::Session> session, begin(arguments, run));
+  SLUICE_ASSIGN(const std::int64_t first_step, resume(arguments, *session));
   SLUICE_ASSIGN(const train::TrainingOptions options, arguments.loop_options(first_step));
-  StepLog log(arguments.losses, !arguments.trace.empty(), options.first_step, options.end_step);
+  StepLog log(!arguments.trace.empty(), options.first_step, options.end_step);
+  if (!arguments.losses.empty()) SLUICE_RETURN_IF_ERROR(log.write_losses(arguments.losses));
   log.note_overlaps([&](const program::StepTimes& step) { return step_overlap(step, *session, run.machine); });
   TrainSummary summary;
-  SLUICE_RETURN_IF_ERROR(run_steps(arguments, options, *session, run, log, summary));
-  SLUICE_ASSIGN(summary.parameter_hash, hash_parameters(*session));
-  if (!arguments.export_onnx.empty()) {
-    SLUICE_RETURN_IF_ERROR(
-        train::write_onnx_workload(run.workload.options, arguments.export_onnx, session->parameters()));
-  }
-  const LastStep last{last_locality(log, *session),
-                      log.empty() ? std::nullopt : step_overlap(log.last_step(), *session, run.machine)};
-  print_summary(log, run, summary, arguments, last);
-  SLUICE_RETURN_IF_ERROR(write_outputs(arguments, run, *session, log, summary, last));
+  const train::InterruptGuard guard;  // until all is written
+  SLUICE_RETURN_IF_ERROR(run_steps(arguments, options, *session, run, log, guard, summary));
+  SLUICE_RETURN_IF_ERROR(finish(arguments, run, *session, log, summary));
   return summary.outcome.interrupted ? kExitInterrupted : kExitOk;
 }
 
@@ -204,13 +238,22 @@ Result<int> settle_and_train(kernels::Ranks* ranks, TrainArguments& arguments) {
 }
 
 // A rank that fails ends the others, which would wait for it.
+void end_ranks(const kernels::Ranks& ranks, const std::string& message, int exit_code) {
+  print_error(fmt::format("rank {} of {}: {}", ranks.rank(), ranks.count(), message));
+  exec::end_all_ranks(exit_code);
+}
+
 Result<int> run_train(TrainArguments arguments) {
   SLUICE_ASSIGN(const std::unique_ptr<kernels::Ranks> ranks, exec::open_mpi_ranks());
-  Result<int> done = settle_and_train(ranks.get(), arguments);
-  if (done.ok() || ranks == nullptr) return done;
-  print_error(fmt::format("rank {} of {}: {}", ranks->rank(), ranks->count(), done.error().message));
-  exec::end_all_ranks(exit_code_of(done.error().code));
-  return done;
+  if (ranks == nullptr) return settle_and_train(nullptr, arguments);
+  try {
+    Result<int> done = settle_and_train(ranks.get(), arguments);
+    if (!done.ok()) end_ranks(*ranks, done.error().message, exit_code_of(done.error().code));
+    return done;
+  } catch (const std::exception& failure) {  // here, before the ranks are left: leaving waits for all of them
+    end_ranks(*ranks, failure.what(), kExitFailed);
+    throw;
+  }
 }
 
 }  // namespace

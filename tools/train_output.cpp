@@ -78,9 +78,4 @@ void add_to_json(nlohmann::json& document, const StepLog& log, const TrainSummar
   document["stall_ms"] = log.stall_seconds().median * 1e3;
 }
 
-Status check_losses_written(const StepLog& log, const std::string& path) {
-  if (log.losses_written()) return {};
-  return Error{ErrorCode::kIo, fmt::format("could not write all losses to {}", path)};
-}
-
 }  // namespace sluice::cli

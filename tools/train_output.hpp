@@ -36,6 +36,4 @@ std::string describe_end(const TrainSummary& summary, const memory::Machine& mac
 // Adds what the run came to.
 void add_to_json(nlohmann::json& document, const StepLog& log, const TrainSummary& summary);
 
-Status check_losses_written(const StepLog& log, const std::string& path);
-
 }  // namespace sluice::cli

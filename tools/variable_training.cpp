@@ -12,7 +12,9 @@
 #include "sluice/report/text_table.hpp"
 #include "sluice/train/variants/variant_training.hpp"
 #include "tools/commands.hpp"
+#include "tools/output_files.hpp"
 #include "tools/plan_output.hpp"
+#include "tools/terminal/say.hpp"
 #include "tools/train_output.hpp"
 
 namespace sluice::cli {
@@ -81,9 +83,8 @@ Status report(const TrainArguments& arguments, const train::VariantTraining& tra
   Fields fields = summary_fields(log, summary, std::nullopt);
   for (auto& field : cost_fields(training.costs())) fields.push_back(std::move(field));
   fields.emplace_back("peak resident", format_bytes(memory::peak_resident_bytes()));
-  if (!arguments.checkpoint.empty()) fields.emplace_back("checkpoint", arguments.checkpoint);
-  fmt::print("{}{}", describe_end(summary, training.machine(), fields), variants_table(training));
-  SLUICE_RETURN_IF_ERROR(check_losses_written(log, arguments.losses));
+  if (summary.outcome.saved) fields.emplace_back("checkpoint", arguments.checkpoint);
+  say("{}{}", describe_end(summary, training.machine(), fields), variants_table(training));
   if (arguments.json.empty()) return {};
   nlohmann::json document = {{"run", report::run_record(training.machine())},
                              {"model", training.reference().workload.graph().name},
@@ -149,22 +150,28 @@ Result<int> train_sequences(const TrainArguments& arguments) {
   SLUICE_RETURN_IF_ERROR(arguments.loop_options(0));
   std::optional<StepLog> log;
   settings.on_planned = [&](const train::Variant& variant) {
-    log ? log->print(describe_planned(variant)) : fmt::print("{}\n", describe_planned(variant));
+    log ? log->print(describe_planned(variant)) : say("{}\n", describe_planned(variant));
   };
   SLUICE_ASSIGN(const std::unique_ptr<train::VariantTraining> training,
                 train::VariantTraining::create(machine, settings));
   print_notes(training->notes());
   const train::Variant& longest = training->reference();
-  fmt::print("longest: {}\n{}", report::describe_graph(longest.workload.graph()),
-             describe_plan(longest.workload.graph(), machine, longest.plan()));
-  std::fflush(stdout);
+  say("longest: {}\n{}", report::describe_graph(longest.workload.graph()),
+      describe_plan(longest.workload.graph(), machine, longest.plan()));
+  say_now();
   SLUICE_ASSIGN(const std::int64_t first_step, resume(*training, arguments.resume));
   SLUICE_ASSIGN(const train::TrainingOptions loop, arguments.loop_options(first_step));
-  log.emplace(arguments.losses, false, loop.first_step, loop.end_step);
+  log.emplace(false, loop.first_step, loop.end_step);
+  if (!arguments.losses.empty()) SLUICE_RETURN_IF_ERROR(log->write_losses(arguments.losses));
   TrainSummary summary;
-  SLUICE_ASSIGN(summary.outcome, run_logged(*training, loop, *log));
+  const train::InterruptGuard guard;  // until all is written
+  SLUICE_ASSIGN(summary.outcome, run_logged(*training, loop, *log, guard));
   SLUICE_ASSIGN(summary.parameter_hash, training->hash_parameters());
-  SLUICE_RETURN_IF_ERROR(report(arguments, *training, *log, summary));
+  Outputs outputs;
+  outputs.note(summary.outcome.failure);
+  outputs.note(report(arguments, *training, *log, summary));
+  outputs.note(log->finish_losses());
+  SLUICE_RETURN_IF_ERROR(outputs.failure());
   return summary.outcome.interrupted ? kExitInterrupted : kExitOk;
 }
 

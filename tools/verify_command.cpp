@@ -12,6 +12,7 @@
 #include "sluice/report/run_record.hpp"
 #include "tools/commands.hpp"
 #include "tools/options.hpp"
+#include "tools/terminal/say.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -35,15 +36,15 @@ Result<int> run_verify(const VerifyArguments& arguments) {
   Seconds lowering = 0;
   nlohmann::json list = nlohmann::json::array();
   for (const plan::Violation& violation : violations) {
-    fmt::print("{}: {}\n", to_string(violation.rule), violation.message);
+    say("{}: {}\n", to_string(violation.rule), violation.message);
     list.push_back({{"rule", to_string(violation.rule)}, {"message", violation.message}});
   }
   if (violations.empty()) {
     lowering = time_of(
         [&] { SLUICE_CHECK(program::lower_plan(graph, model.machine, plan).ok(), "what is verified is lowered"); });
-    fmt::print("safe: {} residencies and {} migrations by {} keep every rule (verified in {}, lowered in {})\n",
-               plan.residencies.size(), plan.migrations.size(), plan.planner, format_seconds(verifying),
-               format_seconds(lowering));
+    say("safe: {} residencies and {} migrations by {} keep every rule (verified in {}, lowered in {})\n",
+        plan.residencies.size(), plan.migrations.size(), plan.planner, format_seconds(verifying),
+        format_seconds(lowering));
   }
   if (!arguments.json.empty()) {
     SLUICE_RETURN_IF_ERROR(report::write_document(arguments.json, "verify",

@@ -2,15 +2,20 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "sluice/base/as_index.hpp"
+#include "sluice/base/partial_file.hpp"
+#include "sluice/base/units.hpp"
 
 namespace sluice {
 namespace {
@@ -25,6 +30,7 @@ std::string advice(int reason, const fs::path& path) {
   if (is_full(reason)) return "make room there, or name a file elsewhere";
   if (reason == EFBIG) return "allow larger files (ulimit -f), or name a file elsewhere";
   if (reason == ENOENT) return fmt::format("make the folder {} first", folder_of(path).string());
+  if (reason == EBUSY) return "a file that is mounted by itself cannot be replaced: mount its folder";
   if (reason == EACCES || reason == EPERM || reason == EROFS) return "name a file in a folder that you may write to";
   return "name a file elsewhere";
 }
@@ -44,15 +50,32 @@ fs::path follow_links(fs::path path) {
   return path;
 }
 
-// Opens a file that nobody else has, beside `target`.
+// Nothing where files may be of any size.
+std::optional<std::uintmax_t> largest_file() {
+  struct rlimit limit {};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
+  return limit.rlim_cur;
+}
+
+// A file that is mounted by itself, as containers do: it can be written to and not be replaced.
+bool is_mounted(const fs::path& file) {
+  struct statx found {};
+  return ::statx(AT_FDCWD, file.c_str(), 0, 0, &found) == 0 && (found.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
+// Opens a file beside `target` with the rights of the one that is there.
 int open_beside(const fs::path& target, fs::path& partial) {
-  static std::atomic<unsigned> count = 0;
-  while (true) {
-    partial = target;
-    partial += fmt::format(".{}-{}.partial", ::getpid(), count++);
-    const int descriptor = ::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor >= 0 || errno != EEXIST) return descriptor;  // one that exists was left by a killed process
+  constexpr mode_t kUsual = 0666, kPrivate = 0600;
+  collect_partials(target);
+  struct stat old {};
+  const bool replaces = ::stat(target.c_str(), &old) == 0;
+  if (replaces && is_mounted(target)) {
+    errno = EBUSY;
+    return -1;
   }
+  const int descriptor = open_partial(target, replaces ? kPrivate : kUsual, partial);
+  if (descriptor >= 0 && replaces) take_rights(descriptor, target, old);
+  return descriptor;
 }
 
 }  // namespace
@@ -78,7 +101,8 @@ AtomicFile::AtomicFile(AtomicFile&& other) noexcept
     : path_(std::move(other.path_)),
       target_(std::move(other.target_)),
       partial_(std::exchange(other.partial_, {})),
-      descriptor_(std::exchange(other.descriptor_, -1)) {}
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      written_(other.written_) {}
 
 AtomicFile::~AtomicFile() { discard(); }
 
@@ -89,16 +113,35 @@ void AtomicFile::discard() {
 
 Status AtomicFile::write(std::span<const std::byte> bytes) {
   SLUICE_CHECK(descriptor_ >= 0, "the file is open");
+  const std::optional<std::uintmax_t> most = partial_.empty() ? std::nullopt : largest_file();
+  if (most && written_ + bytes.size() > *most) return write_error(path_, EFBIG);  // the kernel would send a signal
   while (!bytes.empty()) {
     const ssize_t wrote = ::write(descriptor_, bytes.data(), bytes.size());
     if (wrote < 0 && errno == EINTR) continue;
     if (wrote < 0) return write_error(path_, errno);
     bytes = bytes.subspan(as_index(wrote));
+    written_ += as_index(wrote);
   }
   return {};
 }
 
 Status AtomicFile::write(std::string_view text) { return write(std::as_bytes(std::span(text))); }
+
+Status AtomicFile::check_room(std::uintmax_t bytes) const {
+  if (partial_.empty()) return {};  // a device says when it is written to
+  const std::optional<std::uintmax_t> most = largest_file();
+  if (most && bytes > *most) return write_error(path_, EFBIG);
+  struct statvfs disk {};
+  if (::fstatvfs(descriptor_, &disk) != 0 || disk.f_blocks == 0) return {};  // this one says nothing of room
+  const std::uintmax_t room = std::uintmax_t{disk.f_bavail} * disk.f_frsize;
+  if (bytes <= room) return {};
+  Error full = write_error(path_, ENOSPC);
+  full.message += fmt::format(" (it takes {}, and {} are free)", format_bytes(static_cast<Bytes>(bytes)),
+                              format_bytes(static_cast<Bytes>(room)));
+  full.requested_bytes = static_cast<std::int64_t>(bytes);
+  full.available_bytes = static_cast<std::int64_t>(room);
+  return full;
+}
 
 Status AtomicFile::commit() {
   SLUICE_CHECK(descriptor_ >= 0, "the file is open");
@@ -127,6 +170,15 @@ Status write_file(const fs::path& path, std::string_view text) {
   SLUICE_ASSIGN(AtomicFile file, AtomicFile::create(path));
   SLUICE_RETURN_IF_ERROR(file.write(text));
   return file.commit();
+}
+
+Status try_to_write(const fs::path& path, std::uintmax_t bytes) {
+  std::error_code missing;
+  if (fs::is_other(fs::status(path, missing))) {  // opened, a pipe would wait for its reader
+    return ::access(path.c_str(), W_OK) == 0 ? Status() : Status(write_error(path, errno));
+  }
+  SLUICE_ASSIGN(const AtomicFile file, AtomicFile::create(path));
+  return file.check_room(bytes);
 }
 
 }  // namespace sluice

@@ -100,6 +100,83 @@ TEST_F(AtomicFileTest, KilledWritersLeaveTheOldFile) {
   EXPECT_EQ(names().size(), 2U);
   ASSERT_TRUE(write_file(folder_ / "a", "new").ok());
   EXPECT_EQ(read(folder_ / "a"), "new");
+  EXPECT_EQ(names(), std::vector<std::string>{"a"}) << "what the killed one left is gone";
+}
+
+// Only what nobody writes any more, and only of this file.
+TEST_F(AtomicFileTest, OnlyWhatWasLeftBehindIsRemoved) {
+  const std::vector<std::string> others{"a.1-x.partial", "a.partial", "a.1-2.partial.txt", "b.1-2.partial",
+                                        "xa.1-2.partial"};
+  for (const std::string& name : others) std::ofstream(folder_ / name) << "kept";
+  std::ofstream(folder_ / "a.1-2.partial") << "left by a process that is gone";
+  fs::create_directory(folder_ / "a.3-4.partial");
+  Result<AtomicFile> writing = AtomicFile::create(folder_ / "a");
+  ASSERT_TRUE(writing.ok() && writing->write("slow").ok());
+  ASSERT_TRUE(write_file(folder_ / "a", "quick").ok());
+  ASSERT_TRUE(writing->commit().ok()) << "the other one has taken it for left behind";
+  EXPECT_EQ(read(folder_ / "a"), "slow");
+  std::vector<std::string> expected = others;
+  expected.insert(expected.end(), {"a", "a.3-4.partial"});
+  std::ranges::sort(expected);
+  EXPECT_EQ(names(), expected);
+}
+
+TEST_F(AtomicFileTest, AReplacedFileKeepsItsRights) {
+  const fs::path path = folder_ / "a";
+  const mode_t before = ::umask(022);
+  for (const unsigned mode : {0600U, 0640U, 0666U, 0444U}) {
+    ASSERT_TRUE(write_file(path, "old").ok());
+    fs::permissions(path, fs::perms(mode));
+    ASSERT_TRUE(write_file(path, "new").ok());
+    EXPECT_EQ(fs::status(path).permissions(), fs::perms(mode));
+  }
+  ::umask(before);
+}
+
+// By root, who may give files away; a group that cannot be kept would open the file to another one.
+TEST_F(AtomicFileTest, AReplacedFileKeepsItsOwnerOrClosesToTheGroup) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root gives files to others";
+  constexpr uid_t kUser = 12345;
+  constexpr gid_t kGroup = 23456;
+  const fs::path path = folder_ / "a";
+  const auto give = [&] {
+    fs::permissions(path, fs::perms(0664));
+    return ::chown(path.c_str(), kUser, kGroup) == 0;
+  };
+  struct stat now {};
+  ASSERT_TRUE(write_file(path, "old").ok() && give() && write_file(path, "new").ok());
+  ASSERT_EQ(::stat(path.c_str(), &now), 0);
+  EXPECT_EQ(now.st_uid, kUser);
+  EXPECT_EQ(now.st_gid, kGroup);
+  EXPECT_EQ(now.st_mode & 0777U, 0664U);
+  fs::permissions(folder_, fs::perms::all);
+  EXPECT_EQ(in_child([&] { return ::setgid(65534) == 0 && ::setuid(65534) == 0 && write_file(path, "newer").ok(); }),
+            kHeld);
+  ASSERT_EQ(::stat(path.c_str(), &now), 0);
+  EXPECT_EQ(now.st_uid, 65534U);
+  EXPECT_EQ(now.st_mode & 0777U, 0644U) << "the group is another one: it gets what everybody has";
+}
+
+TEST_F(AtomicFileTest, WhatCannotBeWrittenIsFoundByTrying) {
+  const fs::path path = folder_ / "a";
+  EXPECT_TRUE(try_to_write(path, 1000).ok());
+  EXPECT_THAT(names(), ::testing::IsEmpty()) << "nothing is left";
+  EXPECT_EQ(try_to_write(folder_ / "none" / "a").error().code, ErrorCode::kIo);
+  const Status full = try_to_write(path, std::uintmax_t{1} << 60);
+  ASSERT_FALSE(full.ok());
+  EXPECT_EQ(full.error().code, ErrorCode::kOutOfSpace);
+  EXPECT_EQ(full.error().requested_bytes, std::int64_t{1} << 60);
+  EXPECT_GT(full.error().available_bytes, 0);
+  const int status = in_child([&] {
+    const rlimit most{.rlim_cur = 4096, .rlim_max = 4096};
+    ::setrlimit(RLIMIT_FSIZE, &most);
+    const Status failed = try_to_write(path, 5000);
+    return try_to_write(path, 4096).ok() && !failed.ok() &&
+           failed.error().message.find("File too large; allow larger files (ulimit -f)") != std::string::npos;
+  });
+  EXPECT_EQ(status, kHeld);
+  EXPECT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  EXPECT_TRUE(try_to_write(path).ok()) << "and it waits for no reader";
 }
 
 // Two at once have files of their own, whoever finishes last stays.
@@ -126,7 +203,6 @@ TEST_F(AtomicFileTest, FullDeviceIsOutOfSpace) {
 TEST_F(AtomicFileTest, WriteThatStopsHalfWayLeavesTheOldFileAndNothingElse) {
   ASSERT_TRUE(write_file(folder_ / "a", "old").ok());
   const int status = in_child([&] {
-    std::signal(SIGXFSZ, SIG_IGN);
     const rlimit most{.rlim_cur = 4096, .rlim_max = 4096};
     ::setrlimit(RLIMIT_FSIZE, &most);
     const Status failed = write_file(folder_ / "a", std::string(10000, 'x'));

@@ -6,6 +6,7 @@
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/base/random.hpp"
+#include "sluice/base/threads/first_exception.hpp"
 #include "sluice/data/epoch_order.hpp"
 
 namespace sluice::data {
@@ -69,9 +70,11 @@ Status BatchSource::fill(std::int64_t batch, std::span<const std::span<std::byte
   }
   std::int64_t failed_row = samples;
   std::optional<Error> failure;  // of the first sample that failed, whichever thread read it
+  FirstException thrown;
 #pragma omp parallel for schedule(static)
   for (std::int64_t row = 0; row < samples; ++row) {
-    const Status status = fill_sample(targets, batch * samples + row, row);
+    Status status;
+    thrown.run([&] { status = fill_sample(targets, batch * samples + row, row); });
     if (status.ok()) continue;
 #pragma omp critical(sluice_batch_source)
     if (row < failed_row) {
@@ -79,6 +82,7 @@ Status BatchSource::fill(std::int64_t batch, std::span<const std::span<std::byte
       failure = status.error();
     }
   }
+  thrown.rethrow();
   if (failure) return *failure;
   return {};
 }

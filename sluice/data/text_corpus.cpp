@@ -24,12 +24,17 @@ Result<std::vector<std::filesystem::path>> text_files(const std::filesystem::pat
   std::error_code failure;
   if (!std::filesystem::is_directory(path, failure)) return std::vector{path};
   std::vector<std::filesystem::path> found;
-  for (const auto& entry : std::filesystem::directory_iterator(path, failure)) {
-    if (entry.is_regular_file()) found.push_back(entry.path());
+  const auto unreadable = [&](const std::filesystem::path& what) {
+    return Error{ErrorCode::kBadInput, fmt::format("cannot read {}: {}", what.string(), failure.message())};
+  };
+  std::filesystem::directory_iterator each(path, failure);
+  for (; !failure && each != std::filesystem::directory_iterator(); each.increment(failure)) {
+    const std::filesystem::file_status status = std::filesystem::status(each->path(), failure);
+    if (status.type() == std::filesystem::file_type::none) return unreadable(each->path());  // a link in a circle
+    if (std::filesystem::is_regular_file(status)) found.push_back(each->path());
+    failure.clear();  // a link to nothing is no text
   }
-  if (failure) {
-    return Error{ErrorCode::kBadInput, fmt::format("cannot list {}: {}", path.string(), failure.message())};
-  }
+  if (failure) return unreadable(path);
   std::ranges::sort(found);
   return found;
 }

@@ -48,6 +48,7 @@ class Lane final : private memory::TransferSource {
  private:
   std::optional<memory::Transfer> next() override;
   void done(const Status& status) override;
+  void failed(const Error& error) override { context_.progress.fail(error); }
   bool stopped() const override { return context_.progress.stopped(); }
   bool may_begin(const program::TransferInstruction& transfer, std::int64_t step);
   bool is_of_a_file() const;

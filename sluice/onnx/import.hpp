@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "sluice/base/units.hpp"
 #include "sluice/graph/given_values.hpp"
 #include "sluice/graph/graph.hpp"
 
@@ -45,9 +46,17 @@ Result<OnnxModel> import_onnx(const std::filesystem::path& path, const OnnxOptio
 
 // Writes a copy of the model at `source` to `target` with its initializers replaced by trained values. `read` is asked
 // for whole parameters and buffers by graph tensor name (a sliced parameter's parts are joined by the caller).
-// `options`: what the model was imported with. External data becomes part of the copy.
+// `options`: what the model was imported with. External data becomes part of the copy; where all of it is more than one
+// file holds, tensors of 64 KiB and more lie in `target` + ".weights" beside it. Both are written whole or not at all
+// (base/atomic_file.hpp), the weights first.
+inline constexpr Bytes kMostInOneModel =
+    (Bytes{1} << 31) - kMiB;  // protobuf's, with room for what refers to the weights
 using ReadParameter = std::function<Result<std::vector<float>>(const std::string& name)>;
 Status export_onnx(const std::filesystem::path& source, const std::filesystem::path& target, const ReadParameter& read,
-                   const OnnxOptions& options = {});
+                   const OnnxOptions& options = {}, Bytes most = kMostInOneModel);
+
+// Whether a copy of the model at `source` could be written to `target` now: its files have a folder and room.
+Status try_export(const std::filesystem::path& source, const std::filesystem::path& target,
+                  Bytes most = kMostInOneModel);
 
 }  // namespace sluice::onnx

@@ -50,10 +50,15 @@ void ProbeStream::done(const Status& status) {
   --under_way_;
   if (status.ok()) {
     ++transfers_;
-  } else if (!failed_) {
-    status_ = status;
-    failed_ = true;
+  } else {
+    failed(status.error());
   }
+}
+
+void ProbeStream::failed(const Error& error) {
+  if (failed_) return;
+  status_ = error;
+  failed_ = true;
 }
 
 }  // namespace sluice::probe

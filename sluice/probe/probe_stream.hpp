@@ -50,6 +50,7 @@ class ProbeStream final : private memory::TransferSource {
   ProbeStream(std::unique_ptr<memory::TransferEngine> engine, bool writes, StreamRoom room, StreamPattern pattern);
   std::optional<memory::Transfer> next() override;
   void done(const Status& status) override;
+  void failed(const Error& error) override;
   bool stopped() const override { return stop_ || failed_; }
 
   bool writes_ = false;

@@ -48,6 +48,7 @@ std::filesystem::path ProfileCache::default_folder() { return cache_folder(); }
 
 std::filesystem::path ProfileCache::path_for(const std::string& machine_fingerprint,
                                              const std::filesystem::path& folder) {
+  if (folder.empty()) return {};
   // Hashed, because a fingerprint may be any text and a file name may not.
   return folder / fmt::format("profile-{}.json", Hasher().add(std::string_view(machine_fingerprint)).hex());
 }
@@ -133,6 +134,7 @@ std::optional<LinkMeasurement> ProfileCache::find_link(const std::string& key) c
 void ProfileCache::put_link(const std::string& key, const LinkMeasurement& measurement) { links_[key] = measurement; }
 
 Status ProfileCache::save() {
+  if (path_.empty()) return {};
   merge_file();
   const nlohmann::json document = {{"version", kCacheFormatVersion},
                                    {"ops", ops_},

@@ -6,7 +6,8 @@
 //
 // One JSON file per machine fingerprint, in $XDG_CACHE_HOME/sluice, else ~/.cache/sluice, unless a folder is given.
 // save() merges with what other processes have written since and replaces the file atomically. A file that cannot be
-// read or parsed is reported in notes() and ignored: a cache is never a reason to fail. Not thread-safe.
+// read or parsed is reported in notes() and ignored: a cache is never a reason to fail. Without a folder (an empty path:
+// base/cache_folder.hpp) it lives as long as the object. Not thread-safe.
 #pragma once
 
 #include <filesystem>

@@ -38,6 +38,7 @@ class MapExecutor : public exec::Executor {
  public:
   Result<program::StepTimes> run_step(const kernels::StepContext&) override { return program::StepTimes{}; }
   Status read_tensor(graph::TensorId tensor, std::span<std::byte> bytes) override {
+    ++reads;
     if (tensor == unreadable) return Error{ErrorCode::kIo, "a tensor that fails on purpose"};
     const auto& stored = tensors_.at(tensor);
     SLUICE_CHECK(stored.size() == bytes.size(), "a tensor is read as large as it was written");
@@ -51,7 +52,7 @@ class MapExecutor : public exec::Executor {
   }
   std::vector<std::string> notes() const override { return {}; }
 
-  int writes = 0;
+  int writes = 0, reads = 0;
   std::optional<graph::TensorId> unreadable;
 
  private:

@@ -127,12 +127,6 @@ Result<std::vector<ParkedTensors::Whole>> wholes_of(const CheckpointReader& open
   return wholes;
 }
 
-// The first rank writes what all of them read.
-Status read_along(ParameterAccess& access) {
-  for (const graph::TensorId tensor : persistent_tensors(access.graph())) SLUICE_RETURN_IF_ERROR(access.read(tensor));
-  return {};
-}
-
 }  // namespace
 
 CheckpointIdentity identity_of(const Workload& workload, std::string_view data, std::uint64_t seed) {
@@ -145,16 +139,31 @@ CheckpointIdentity identity_of(const Workload& workload, std::string_view data, 
           workload.undelayed};
 }
 
+std::uintmax_t bytes_of_checkpoint(const graph::Graph& graph) {
+  constexpr std::uintmax_t kOfHeader = 256;  // for each tensor, and for the rest
+  std::uintmax_t bytes = kOfHeader;
+  for (const graph::TensorId id : persistent_tensors(graph)) {
+    bytes += as_index(graph::element_count(whole_shape(graph.tensor(id)))) * sizeof(float) + kOfHeader;
+  }
+  return bytes;
+}
+
 Status write_checkpoint(const std::filesystem::path& path, const CheckpointIdentity& identity, std::int64_t next_step,
-                        ParameterAccess& access) {
-  if (!access.first_rank()) return read_along(access);
-  SLUICE_ASSIGN(CheckpointWriter file,
-                CheckpointWriter::begin(path, header_of(identity, next_step, tensor_list(access.graph()))));
+                        ParameterAccess& access, Status& written) {
+  std::optional<CheckpointWriter> file;
+  if (access.first_rank()) {
+    Result<CheckpointWriter> begun =
+        CheckpointWriter::begin(path, header_of(identity, next_step, tensor_list(access.graph())));
+    written = begun.ok() ? Status() : Status(begun.error());
+    if (begun.ok()) file.emplace(std::move(begun).value());
+  }
   for (const graph::TensorId tensor : persistent_tensors(access.graph())) {
     SLUICE_ASSIGN(const std::span<const float> values, access.read(tensor));
-    SLUICE_RETURN_IF_ERROR(file.write(std::as_bytes(values)));
+    if (file && written.ok()) written = file->write(std::as_bytes(values));
+    if (access.alone() && !written.ok()) return {};
   }
-  return file.finish();
+  if (file && written.ok()) written = file->finish();
+  return {};
 }
 
 Result<std::int64_t> read_checkpoint(const std::filesystem::path& path, const CheckpointIdentity& identity,

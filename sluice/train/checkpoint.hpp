@@ -42,8 +42,13 @@ struct CheckpointIdentity {
 // Of a session's run. `data`: as open_data_source() reads it.
 CheckpointIdentity identity_of(const Workload& workload, std::string_view data, std::uint64_t seed);
 
+// About as much as a checkpoint of this graph's tensors takes.
+std::uintmax_t bytes_of_checkpoint(const graph::Graph& graph);
+
+// `written`: of the file, which the first rank writes alone. It reads all tensors although the file has failed, because
+// other ranks read along. The status is that of reading: after an error of it the ranks are no longer in step.
 Status write_checkpoint(const std::filesystem::path& path, const CheckpointIdentity& identity, std::int64_t next_step,
-                        ParameterAccess& access);
+                        ParameterAccess& access, Status& written);
 
 // Restores all tensors and returns the step to run next.
 Result<std::int64_t> read_checkpoint(const std::filesystem::path& path, const CheckpointIdentity& identity,

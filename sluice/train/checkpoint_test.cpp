@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "sluice/testing/stored_tensors.hpp"
+#include "sluice/testing/thread_ranks.hpp"
 #include "sluice/train/parameters/parked_tensors.hpp"
 
 namespace sluice::train {
@@ -48,8 +49,13 @@ class CheckpointTest : public ::testing::Test {
     return {read->begin(), read->end()};
   }
   std::string hash() { return *parameter_hash(access_); }
+  Status write_to(const std::filesystem::path& path, std::int64_t step) {
+    Status written;
+    const Status read = write_checkpoint(path, identity_, step, access_, written);
+    return read.ok() ? written : read;
+  }
   void write(std::int64_t step = 42) {
-    const Status status = write_checkpoint(path_, identity_, step, access_);
+    const Status status = write_to(path_, step);
     ASSERT_TRUE(status.ok()) << status.error().message;
   }
   // The error of reading into a fresh executor, which must not have been touched.
@@ -220,7 +226,7 @@ TEST_F(CheckpointTest, NamesTheFieldThatDiffers) {
 TEST_F(CheckpointTest, FailedWriteKeepsThePreviousCheckpoint) {
   write(1);
   executor_.unreadable = 3;
-  const Status status = write_checkpoint(path_, identity_, 2, access_);
+  const Status status = write_to(path_, 2);
   executor_.unreadable.reset();
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code, ErrorCode::kIo);
@@ -232,9 +238,28 @@ TEST_F(CheckpointTest, FailedWriteKeepsThePreviousCheckpoint) {
 }
 
 TEST_F(CheckpointTest, FullDiskIsOutOfSpace) {
-  const Status status = write_checkpoint("/dev/full", identity_, 2, access_);
+  const Status status = write_to("/dev/full", 2);
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code, ErrorCode::kOutOfSpace);
+}
+
+// Other ranks read along: the first one reads all tensors although its file has failed.
+TEST_F(CheckpointTest, ARankReadsOnAfterItsFileHasFailed) {
+  executor_.reads = 0;
+  testing::ThreadRanks(1).run([&](kernels::Ranks& rank) {
+    ParameterAccess access(compiled_, executor_, &rank);
+    Status written;
+    EXPECT_TRUE(write_checkpoint("/dev/full", identity_, 2, access, written).ok());
+    EXPECT_EQ(written.error().code, ErrorCode::kOutOfSpace);
+  });
+  EXPECT_EQ(executor_.reads, std::ssize(persistent_tensors(compiled_.graph())));
+}
+
+TEST_F(CheckpointTest, BytesOfACheckpointAreKnownBeforehand) {
+  write();
+  const auto bytes = static_cast<double>(std::filesystem::file_size(path_));
+  EXPECT_GE(static_cast<double>(bytes_of_checkpoint(access_.graph())), bytes);
+  EXPECT_LE(static_cast<double>(bytes_of_checkpoint(access_.graph())), bytes + 256.0 * 1024);
 }
 
 TEST_F(CheckpointTest, MissingFileIsNamed) { EXPECT_THAT(read_error(), HasSubstr("No such file")); }

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "sluice/base/as_index.hpp"
+#include "sluice/base/as_result.hpp"
 #include "sluice/data/data_source.hpp"
 #include "sluice/planners/planner.hpp"
 #include "sluice/planners/registry/make_plan.hpp"
@@ -126,34 +127,46 @@ Result<plan::Plan> Evaluator::plan(const memory::Machine& machine, const plan::P
   return planners::make_plan("on-demand", request);
 }
 
-Result<std::unique_ptr<exec::Executor>> Evaluator::start(const memory::Machine& machine, const plan::Plan& training,
-                                                         RunState& state) const {
+Result<Evaluator::Started> Evaluator::start(const memory::Machine& machine, const plan::Plan& training,
+                                            RunState& state) const {
   const graph::Graph& graph = compiled_->graph();
   SLUICE_ASSIGN(const plan::Plan chosen, plan(machine, training));
   program::Program program = program::lower_plan(graph, machine, chosen).value();
+  const bool moves = std::ranges::any_of(program.transfers, [&](const program::TransferInstruction& transfer) {
+    const auto persists = [&](graph::TensorId id) { return graph::is_persistent(graph.tensor(id).role); };
+    return persists(transfer.tensor) || std::ranges::any_of(transfer.others, persists, &program::TransferPart::tensor);
+  });
   SLUICE_RETURN_IF_ERROR(state.change_to(compiled_, {graph, program, chosen.budgets}));
   SLUICE_ASSIGN(auto executor, exec::Executor::create(state.memory(), std::move(program)));
   ParameterAccess access(*compiled_, *executor);
   SLUICE_RETURN_IF_ERROR(state.parked().restore(access, state.to_be_written()));
-  return executor;
+  if (moves) SLUICE_RETURN_IF_ERROR(state.park());
+  return Started{std::move(executor), moves};
 }
 
 Result<ValidationResult> Evaluator::run(const memory::Machine& machine, const plan::Plan& training, RunState& state,
                                         std::int64_t batches) {
-  SLUICE_ASSIGN(const std::unique_ptr<exec::Executor> executor, start(machine, training, state));
+  SLUICE_ASSIGN(Started started, start(machine, training, state));
+  Result<ValidationResult> result = as_result([&] { return run_batches(*started.executor, batches); });
+  started.executor.reset();
+  if (!result.ok()) state.outlive_evaluation(started.moves_parameters);
+  return result;
+}
+
+Result<ValidationResult> Evaluator::run_batches(exec::Executor& executor, std::int64_t batches) {
   ValidationResult result;
   result.batches = batches > 0 ? std::min(batches, batch_count()) : batch_count();
   LabelKeeper source(*source_, head_->labels);
   for (std::int64_t batch = 0; batch < result.batches; ++batch) {
-    SLUICE_RETURN_IF_ERROR(executor->run_step({.step = batch, .input = &source, .seed = seed_}));
-    SLUICE_RETURN_IF_ERROR(add_batch(*executor, batch, source.labels(), result));
+    SLUICE_RETURN_IF_ERROR(executor.run_step({.step = batch, .input = &source, .seed = seed_}));
+    SLUICE_RETURN_IF_ERROR(add_batch(executor, batch, source.labels(), result));
   }
   result.loss /= static_cast<double>(std::max<std::int64_t>(1, result.predictions));
   if (result.accuracy) *result.accuracy /= static_cast<double>(result.predictions);
   return result;
 }
 
-// Sums go into `result`; run() divides them.
+// Sums go into `result`; run_batches() divides them.
 Status Evaluator::add_batch(exec::Executor& executor, std::int64_t batch, std::span<const std::int32_t> labels,
                             ValidationResult& result) {
   if (head_->images) return add_images(executor, batch, labels, result);

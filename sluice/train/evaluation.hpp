@@ -41,7 +41,8 @@ class Evaluator {
                                                    std::uint64_t seed);
 
   // Runs the first `batches` batches of the split (0: all), with an executor of its own, which is gone afterwards. The
-  // training's is gone before, and the memory is the evaluation's until a program of the training takes it over.
+  // training's is gone before, and the memory is the evaluation's until a program of the training takes it over. After a
+  // batch that failed, `state` has all parameters as before: no op of an evaluation writes one.
   Result<ValidationResult> run(const memory::Machine& machine, const plan::Plan& training, RunState& state,
                                std::int64_t batches);
 
@@ -51,13 +52,17 @@ class Evaluator {
   struct Head;
   Evaluator() = default;
   Result<plan::Plan> plan(const memory::Machine& machine, const plan::Plan& training) const;
+  Result<ValidationResult> run_batches(exec::Executor& executor, std::int64_t batches);
   Status add_batch(exec::Executor& executor, std::int64_t batch, std::span<const std::int32_t> labels,
                    ValidationResult& result);
   Status add_images(exec::Executor& executor, std::int64_t batch, std::span<const std::int32_t> labels,
                     ValidationResult& result);
 
-  Result<std::unique_ptr<exec::Executor>> start(const memory::Machine& machine, const plan::Plan& training,
-                                                RunState& state) const;
+  struct Started {
+    std::unique_ptr<exec::Executor> executor;
+    bool moves_parameters = false;  // some are nowhere in particular amid a step
+  };
+  Result<Started> start(const memory::Machine& machine, const plan::Plan& training, RunState& state) const;
 
   std::shared_ptr<kernels::CompiledGraph> compiled_;
   std::unique_ptr<data::BatchSource> source_;

@@ -7,20 +7,29 @@ volatile std::sig_atomic_t signal_seen = 0;
 
 void note_signal(int) { signal_seen = 1; }
 
+struct sigaction noting(int flags) {
+  struct sigaction action {};
+  action.sa_handler = note_signal;
+  action.sa_flags = flags | SA_RESTART;
+  return action;
+}
+
 }  // namespace
 
 InterruptGuard::InterruptGuard() {
   signal_seen = 0;
-  struct sigaction action {};
-  action.sa_handler = note_signal;
-  action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;  // the second signal meets the default: the end
-  sigaction(SIGINT, &action, &previous_int_);
-  sigaction(SIGTERM, &action, &previous_term_);
+  const struct sigaction once = noting(static_cast<int>(SA_RESETHAND));  // then it meets the default: the end
+  const struct sigaction always = noting(0);
+  sigaction(SIGINT, &once, &previous_int_);
+  sigaction(SIGTERM, &always, &previous_term_);
+  sigaction(SIGHUP, nullptr, &previous_hangup_);
+  if (previous_hangup_.sa_handler != SIG_IGN) sigaction(SIGHUP, &always, nullptr);
 }
 
 InterruptGuard::~InterruptGuard() {
   sigaction(SIGINT, &previous_int_, nullptr);
   sigaction(SIGTERM, &previous_term_, nullptr);
+  sigaction(SIGHUP, &previous_hangup_, nullptr);
 }
 
 bool InterruptGuard::interrupted() const { return signal_seen != 0; }

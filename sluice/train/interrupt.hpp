@@ -1,5 +1,10 @@
-// Ctrl-C as a flag: while an object of this class lives, SIGINT and SIGTERM only set it, so that the step under way is
-// finished and files are left whole. A second signal ends the process at once. One object at a time.
+// What asks a process to end as a flag: while an object of this class lives, SIGINT, SIGTERM and SIGHUP only set it, so that
+// the step under way is finished, a checkpoint written and files left whole. One object at a time.
+//
+//   Ctrl-C (SIGINT)   a second one ends the process at once
+//   SIGTERM, SIGHUP   never: launchers, shells and the kernel send them several times over. SIGKILL does
+//
+// A hangup that is ignored when the object is made (nohup) stays ignored.
 #pragma once
 
 #include <csignal>
@@ -18,6 +23,7 @@ class InterruptGuard {
  private:
   struct sigaction previous_int_ {};
   struct sigaction previous_term_ {};
+  struct sigaction previous_hangup_ {};
 };
 
 }  // namespace sluice::train

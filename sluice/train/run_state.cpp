@@ -24,6 +24,14 @@ Status RunState::park() {
   return parked_.update(access, memory_->held());
 }
 
+void RunState::outlive_evaluation(bool moved) {
+  if (moved) {
+    memory_ = std::make_shared<exec::RunMemory>(memory_->machine());
+  } else {
+    memory_->mend();
+  }
+}
+
 Status RunState::leave_memory() {
   SLUICE_RETURN_IF_ERROR(park());
   memory_ = std::make_shared<exec::RunMemory>(memory_->machine());

@@ -27,6 +27,10 @@ class RunState {
   // Persistent tensors of the present program that are to be written before its first step.
   std::vector<graph::TensorId> to_be_written() const;
 
+  // A step of a program that writes no persistent tensor has failed, and its executor is gone: they have the values they
+  // had before it. `moved`: the program moves some, so that they are what park() has put on disk.
+  void outlive_evaluation(bool moved);
+
   // All that the memory holds is on disk too.
   Status park();
   // The same, and the memory is given back.

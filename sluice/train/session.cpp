@@ -8,11 +8,13 @@
 #include <utility>
 
 #include "sluice/base/as_index.hpp"
+#include "sluice/base/as_result.hpp"
 #include "sluice/data/data_source.hpp"
 #include "sluice/kernels/backends/backends.hpp"
 #include "sluice/memory/process_memory.hpp"
 #include "sluice/sim/dtr_simulator.hpp"
 #include "sluice/sim/policy_simulator.hpp"
+#include "sluice/train/rank_agreement.hpp"
 
 namespace sluice::train {
 
@@ -227,10 +229,12 @@ Result<ValidationResult> Session::validate(std::int64_t batches) {
   plan::Plan training = plan();
   if (under_dtr_ != nullptr) training.budgets.at(memory::kFastTier) = policies::usable_fast_bytes(run_);
   SLUICE_RETURN_IF_ERROR(end());
-  SLUICE_ASSIGN(const ValidationResult result, evaluator_->run(machine_, training, *state_, batches));
-  SLUICE_RETURN_IF_ERROR(start(run_, step_));
-  state_->parked().forget();  // all is in memory again
-  return result;
+  Result<ValidationResult> result = as_result([&] { return evaluator_->run(machine_, training, *state_, batches); });
+  if (!result.ok() && options_.ranks != nullptr) return result;  // others may have got further
+  const Status again = start(run_, step_);
+  if (again.ok()) state_->parked().forget();  // all is in memory again
+  if (again.ok() || !result.ok()) return result;
+  return again.error();
 }
 
 Status Session::change_plan(const plan::Plan& plan) {
@@ -267,7 +271,23 @@ Result<std::string> Session::hash_parameters() { return parameter_hash(*paramete
 CheckpointIdentity Session::identity() const { return identity_of(workload_, options_.data, options_.seed); }
 
 Status Session::save_checkpoint(const std::filesystem::path& path, std::int64_t next_step) {
-  return write_checkpoint(path, identity(), next_step, *parameters_);
+  SLUICE_CHECK(executor_ != nullptr, "the session is not over");
+  Status written;
+  const Status read = write_checkpoint(path, identity(), next_step, *parameters_, written);
+  if (options_.ranks == nullptr) return read.ok() ? written : read;
+  const Result<bool> failed = read.ok() ? any_rank(options_.ranks, !written.ok()) : Result<bool>(read.error());
+  if (!failed.ok()) {  // this rank is where no other one is
+    parameters_.reset();
+    executor_.reset();
+    return failed.error();
+  }
+  if (!*failed || !written.ok()) return written;
+  return Error{ErrorCode::kIo, "the first rank could not write the checkpoint"};
+}
+
+std::optional<std::uintmax_t> Session::checkpoint_bytes() const {
+  if (!parameters_ || !parameters_->first_rank()) return std::nullopt;
+  return bytes_of_checkpoint(graph());
 }
 
 Result<std::int64_t> Session::load_checkpoint(const std::filesystem::path& path) {

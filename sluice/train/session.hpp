@@ -54,21 +54,22 @@ class Session : public Training {
   Status give_initial_values();
 
   // Evaluates the present parameters on the validation split (`batches` of it; 0: all). Meanwhile the training's
-  // executor is gone, and what the evaluation does not read waits on disk: the budget holds for both. After an error the
-  // session is over.
+  // executor is gone, and what the evaluation does not read waits on disk: the budget holds for both. After an error that
+  // left the parameters as they were the session goes on; else, and of several ranks, it is over.
   Result<ValidationResult> validate(std::int64_t batches) override;
 
   // From the next step on the session obeys `plan`; parameters go on with the same bits (run_state.hpp). A plan that
   // breaks a rule or cannot be started (memory, disk) is refused with the reason, and the session goes on with the one it
   // had; when that cannot be started again either, the session is over.
   Status change_plan(const plan::Plan& plan);
-  bool running() const { return executor_ != nullptr; }  // not over
+  bool running() const override { return executor_ != nullptr; }  // not over
 
   // The session is over, and what it had is its run's: another session may go on.
   Status end();
 
   Result<std::string> hash_parameters();
   Status save_checkpoint(const std::filesystem::path& path, std::int64_t next_step) override;
+  std::optional<std::uintmax_t> checkpoint_bytes() const override;
   Result<std::int64_t> load_checkpoint(const std::filesystem::path& path);  // the step to run next
   ParameterAccess& parameters() { return *parameters_; }
 

@@ -27,8 +27,12 @@ class Training {
   virtual ~Training() = default;
 
   virtual Result<StepOutcome> run_step(std::int64_t step, double learning_rate) = 0;
-  virtual Result<ValidationResult> validate(std::int64_t batches) = 0;  // 0: all there are
+  // 0: all there are. After an error, training goes on as if it had not been asked where it is still running().
+  virtual Result<ValidationResult> validate(std::int64_t batches) = 0;
   virtual Status save_checkpoint(const std::filesystem::path& path, std::int64_t next_step) = 0;
+  // About as much as save_checkpoint() writes; nothing where another process writes it.
+  virtual std::optional<std::uintmax_t> checkpoint_bytes() const = 0;
+  virtual bool running() const = 0;  // there can be another step
 };
 
 }  // namespace sluice::train

@@ -1,5 +1,12 @@
 // Runs steps until the number asked for, an interruption or a failure, and writes checkpoints on the way.
 //
+// What the result does not depend on does not end a run:
+//   * whether a checkpoint can be written is tried before the first step (base/atomic_file.hpp)
+//   * one on the way that fails is reported, and tried again after 1, 2, 4 ... more steps
+//   * a validation on the way that fails is reported, and training goes on where it stood
+//   * the last checkpoint is tried several times, and what is asked for besides is done all the same
+// A step that fails ends the run: its error names the last checkpoint there is.
+//
 // Interrupted between steps, it writes a last checkpoint (if asked for checkpoints) and says so in the outcome.
 #pragma once
 
@@ -7,6 +14,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <string>
 
 #include "sluice/train/learning_rate.hpp"
 #include "sluice/train/training.hpp"
@@ -38,6 +46,8 @@ struct StepReport {
 struct TrainingOutcome {
   std::int64_t next_step = 0;
   bool interrupted = false;
+  std::optional<std::int64_t> saved = {};  // the step that the last checkpoint written goes on with
+  Status failure = {};                     // of what was to be done at the end: the checkpoint, the validation
 };
 
 // Each may be left empty.
@@ -45,6 +55,7 @@ struct TrainingObserver {
   std::function<void(const StepReport&)> step;                                             // after every step
   std::function<void(std::int64_t next_step, const ValidationResult& result)> validation;  // after every validation
   std::function<bool()> stop;                                                              // asked before every step
+  std::function<void(const std::string& message)> problem;  // what failed and was outlived
 };
 
 // Options that ask for validation need a `training` that was made for it. An interrupted run is not validated at its

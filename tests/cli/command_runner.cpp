@@ -163,6 +163,10 @@ CommandResult run_sluice(const Words& arguments) {
 }
 
 CommandResult interrupt_sluice(const Words& arguments, const std::string& after) {
+  return signal_sluice(arguments, after, {SIGINT});
+}
+
+CommandResult signal_sluice(const Words& arguments, const std::string& after, const std::vector<int>& signals) {
   const TemporaryFolder folder;
   const std::string output = folder.file("out");
   const std::string errors = folder.file("err");
@@ -172,7 +176,10 @@ CommandResult interrupt_sluice(const Words& arguments, const std::string& after)
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   EXPECT_NE(read_text(output).find(after), std::string::npos) << read_text(errors);
-  ::kill(process, SIGINT);
+  for (const int signal : signals) {
+    ::kill(process, signal);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
   return collect_sluice(process, output, errors);
 }
 

@@ -34,8 +34,9 @@ Words tiny(const std::string& command, const Words& more = {});
 
 Words joined(Words words, const Words& more);
 
-// As run_sluice(), but SIGINT is sent as soon as standard output holds `after`.
-CommandResult interrupt_sluice(const Words& arguments, const std::string& after);
+// As run_sluice(), but these signals are sent, one shortly after the other, as soon as standard output holds `after`.
+CommandResult signal_sluice(const Words& arguments, const std::string& after, const std::vector<int>& signals);
+CommandResult interrupt_sluice(const Words& arguments, const std::string& after);  // by Ctrl-C's
 
 // The same in two parts, for tests that do something meanwhile: both files get what it prints.
 pid_t start_sluice(const Words& arguments, const std::string& output, const std::string& errors);

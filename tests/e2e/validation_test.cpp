@@ -112,6 +112,39 @@ TEST_F(ValidationTest, SameFiguresInEveryBudget) {
   EXPECT_EQ(losses[0], losses[1]);
 }
 
+// The file of the images is cut short for a moment. Training goes on to the bits that it has without validation, also where
+// an evaluation moves parameters about, and where what is in memory is a policy's.
+TEST_F(ValidationTest, AValidationThatFailsLeavesTrainingAsItWas) {
+  train::Workload workload = small_workload("resnet20", 16, 1);
+  const memory::Machine emulated = test_machine(1, {"optane"});
+  const std::string images = folder_.file("t10k-images-idx3-ubyte");
+  struct Case {
+    std::string planner, fast;
+    const memory::Machine& machine;
+  };
+  for (const auto& [planner, fast, machine] :
+       {Case{"fast-only", "100%", machine_}, Case{"on-demand", "30%", machine_}, Case{"um", "90%", emulated}}) {
+    SCOPED_TRACE(planner);
+    const policies::Run run = test_run(workload, machine, planner, fast).value();
+    auto undisturbed = train::Session::create(workload, machine, run, options(false)).value();
+    auto session = train::Session::create(workload, machine, run, options()).value();
+    for (std::int64_t step = 0; step < 6; ++step) {
+      ASSERT_TRUE(undisturbed->run_step(step, 0.02F).ok());
+      if (step % 2 == 1) {
+        const std::string whole = read_text(images);
+        std::filesystem::resize_file(images, 16 + 20 * kPixels);  // the second batch fails
+        EXPECT_FALSE(session->validate(0).ok());
+        std::ofstream(images, std::ios::binary) << whole;
+      }
+      ASSERT_TRUE(session->running());
+      const auto outcome = session->run_step(step, 0.02F);
+      ASSERT_TRUE(outcome.ok()) << outcome.error().message;
+    }
+    EXPECT_EQ(*session->hash_parameters(), *undisturbed->hash_parameters());
+    EXPECT_TRUE(session->validate(0).ok()) << "and the next one is as if nothing had been";
+  }
+}
+
 TEST_F(ValidationTest, WhatAPolicyDidInTheLastStepIsKnownAfterwards) {
   train::Workload workload = small_workload("resnet20", 16, 1);
   const memory::Machine machine = test_machine(1, {"optane"});

@@ -164,5 +164,43 @@ TEST(OnnxData, ExportsModelsWithExternalDataAsOneFile) {
   EXPECT_EQ(all_values(target).at("fc.weight"), values);
 }
 
+// As a model over protobuf's 2 GiB is: weights beside it, embedded ones and those that lay outside.
+TEST(OnnxData, ExportsWhatIsTooMuchForOneFileAsTwo) {
+  ModelMaker maker;
+  const std::vector<float> w(200 * 100, 0.25F), v(100 * 200, 0.5F), b(200, -3.0F);
+  maker.input("x", {2, 200});
+  maker.weights("w", {200, 100}, w);
+  maker.weights("v", {100, 200}, v);
+  maker.weights("b", {200}, b);
+  maker.node("MatMul", {"x", "w"}, {"h"});
+  maker.node("Gemm", {"h", "v", "b"}, {"logits"});
+  maker.output("logits");
+  store_outside(maker, "v", "given.bin", 0);
+  const auto model = maker.import();
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  const std::filesystem::path target = maker.folder() / "copy.onnx";
+  constexpr Bytes kMost = 100 << 10;  // two weights of 78 KiB
+  ASSERT_TRUE(onnx::try_export(maker.write(), target, kMost).ok());
+  EXPECT_FALSE(std::filesystem::exists(target)) << "only tried";
+  ASSERT_TRUE(onnx::export_onnx(maker.write(), target, values_of(*model), {}, kMost).ok());
+  EXPECT_EQ(std::filesystem::file_size(target.string() + ".weights"), (w.size() + v.size()) * sizeof(float));
+  EXPECT_LT(std::filesystem::file_size(target), 4 << 10);
+  const auto copy = onnx::import_onnx(target, {});
+  ASSERT_TRUE(copy.ok()) << copy.error().message;
+  EXPECT_EQ(given(*copy, "w"), w);
+  EXPECT_EQ(given(*copy, "v"), v);
+  EXPECT_EQ(given(*copy, "b"), b);
+}
+
+TEST(OnnxData, ACopyThatCannotBeWrittenIsRefusedBeforehand) {
+  ModelMaker maker;
+  make_image_classifier(maker);
+  for (const Bytes most : {onnx::kMostInOneModel, Bytes{1}}) {
+    const Status tried = onnx::try_export(maker.write(), maker.folder() / "missing" / "copy.onnx", most);
+    ASSERT_FALSE(tried.ok());
+    EXPECT_EQ(tried.error().code, ErrorCode::kIo);
+  }
+}
+
 }  // namespace
 }  // namespace sluice::tests

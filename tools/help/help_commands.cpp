@@ -7,6 +7,7 @@
 
 #include "sluice/report/json_document.hpp"
 #include "tools/options.hpp"
+#include "tools/terminal/say.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -55,7 +56,7 @@ Result<int> run_completion(const std::string& shell, const std::string& json) {
                     "option",
                     shell));
   }
-  fmt::print("{}", kBash);
+  say("{}", kBash);
   SLUICE_RETURN_IF_ERROR(report::write_document(json, "completion", {{"shell", shell}, {"script", kBash}}));
   return kExitOk;
 }

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <string_view>
+#include <system_error>
 
 #include "sluice/base/progress/terminal.hpp"
 
@@ -29,8 +29,7 @@ std::size_t terminal_columns() {
 }
 
 void show(const std::string& line, bool terminal) {
-  fmt::print(stderr, "{}{}{}", terminal ? kClearLine : "sluice: ", line, terminal ? "" : "\n");
-  std::fflush(stderr);
+  tell(fmt::format("{}{}{}", terminal ? kClearLine : "sluice: ", line, terminal ? "" : "\n"));
 }
 
 std::string repeated(std::string_view sign, std::size_t count) {
@@ -52,7 +51,7 @@ ProgressLine::ProgressLine(std::string what) : what_(std::move(what)), terminal_
 ProgressLine::~ProgressLine() { clear(); }
 
 void ProgressLine::clear() {
-  if (terminal_ && shown_) fmt::print(stderr, "{}", kClearLine);
+  if (terminal_ && shown_) tell(kClearLine);
   shown_ = false;
 }
 
@@ -79,7 +78,12 @@ void ProgressLine::update(std::int64_t done, std::int64_t total, std::string_vie
 
 WaitingLine::WaitingLine(std::string what, ExpectedTime expected)
     : what_(std::move(what)), expected_(expected), terminal_(is_terminal()) {
-  if (!terminal().quiet) shows_ = std::thread([this] { show_until_over(); });
+  if (terminal().quiet) return;
+  try {
+    shows_ = std::thread([this] { show_until_over(); });
+  } catch (const std::system_error&) {
+    // No more threads for this user: the work goes on unseen.
+  }
 }
 
 WaitingLine::~WaitingLine() {
@@ -102,7 +106,7 @@ void WaitingLine::show_until_over() {
     shown = true;
     if (terminal_) wait = kTerminalPeriod;
   }
-  if (terminal_ && shown) fmt::print(stderr, "{}", kClearLine);
+  if (terminal_ && shown) tell(kClearLine);
 }
 
 std::optional<double> seconds_left(double elapsed, std::int64_t first, std::int64_t done, std::int64_t total) {

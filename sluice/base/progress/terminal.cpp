@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdio>
 #include <cstdlib>
 
 namespace sluice {
@@ -39,6 +40,11 @@ std::string_view code_of(Style style) {
 
 const Terminal& terminal() { return current(); }
 void set_terminal(const Terminal& terminal) { current() = terminal; }
+
+void tell(std::string_view text) {
+  (void)!std::fwrite(text.data(), 1, text.size(), stderr);
+  (void)std::fflush(stderr);
+}
 
 TerminalEnvironment read_terminal_environment() {
   return {value_of("NO_COLOR"), value_of("TERM"), value_of("LC_ALL"), value_of("LC_CTYPE"), value_of("LANG")};

@@ -35,6 +35,9 @@ bool takes_unicode(const TerminalEnvironment& environment);
 
 enum class Style { kPlain, kHeading, kGood, kNote, kBad };
 
+// To standard error. A terminal or a log that cannot be written to is no reason to fail: then nobody is told.
+void tell(std::string_view text);
+
 // `text` with the style's escape sequences around it, or as it is.
 std::string styled(std::string_view text, Style style, bool colour);
 

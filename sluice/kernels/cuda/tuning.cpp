@@ -10,8 +10,8 @@
 
 namespace sluice::kernels::cuda {
 
-TunedOrders::TunedOrders(const std::string& machine)
-    : file_(cache_folder() / ("gpu-" + Hasher().add(std::string_view(machine)).hex() + ".json")) {
+TunedOrders::TunedOrders(const std::string& machine) : file_(cache_folder()) {
+  if (!file_.empty()) file_ /= "gpu-" + Hasher().add(std::string_view(machine)).hex() + ".json";
   read();
 }
 
@@ -38,6 +38,7 @@ void TunedOrders::read() {
 }
 
 bool TunedOrders::write() const {
+  if (file_.empty()) return false;
   std::error_code failure;
   std::filesystem::create_directories(file_.parent_path(), failure);
   return write_file(file_, nlohmann::json{{"orders", orders_}}.dump(1)).ok();

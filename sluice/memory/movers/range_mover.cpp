@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <exception>
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/base/threads/cpu_affinity.hpp"
@@ -168,7 +169,12 @@ void RangeMover::work() {
     if (over_) return;
     const MoveList moves = begun_.front();
     lock.unlock();
-    Status performed = of_thread_.perform(moves);
+    Status performed;
+    try {
+      performed = of_thread_.perform(moves);
+    } catch (const std::exception& failure) {
+      performed = Error{ErrorCode::kIo, failure.what()};
+    }
     lock.lock();
     begun_.pop_front();
     if (!performed.ok() && status_.ok()) status_ = std::move(performed);

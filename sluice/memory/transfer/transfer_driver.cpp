@@ -1,8 +1,10 @@
 #include "sluice/memory/transfer/transfer_driver.hpp"
 
+#include <fmt/format.h>
 #include <pthread.h>
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "sluice/base/threads/cpu_affinity.hpp"
@@ -21,16 +23,30 @@ void TransferDriver::run(const Thread& thread) {
   allow_every_cpu();
   if (thread.prompt) wake_promptly();
   (void)pthread_setname_np(pthread_self(), thread.name.substr(0, 15).c_str());  // the kernel takes 15 characters
-  while (!source_.stopped()) drive();
-  run_out();
+  try {
+    while (!source_.stopped()) drive();
+    run_out();
+  } catch (const std::exception& failure) {
+    source_.failed({ErrorCode::kIo, fmt::format("thread {} ended: {}", thread.name, failure.what())});
+  }
 }
 
 void TransferDriver::drive() {
   while (const std::optional<Transfer> next = source_.next()) {
-    under_way_.push_back({next->id, std::nullopt});
-    engine_->submit(next->id, next->from, next->to, next->bytes);
+    submit(*next);
   }
   wait();
+}
+
+// What the engine throws is how the transfer ends.
+void TransferDriver::submit(const Transfer& transfer) {
+  under_way_.push_back({transfer.id, std::nullopt});
+  try {
+    engine_->submit(transfer.id, transfer.from, transfer.to, transfer.bytes);
+  } catch (const std::exception& failure) {
+    under_way_.back().finished = Error{ErrorCode::kIo, failure.what()};
+    report();
+  }
 }
 
 void TransferDriver::run_out() {
@@ -51,6 +67,10 @@ void TransferDriver::wait() {
     std::ranges::find(under_way_, each.transfer, &UnderWay::id)->finished = std::move(each.status);
   }
   finished_.clear();
+  report();
+}
+
+void TransferDriver::report() {
   while (!under_way_.empty() && under_way_.front().finished) {
     const Status status = *std::move(under_way_.front().finished);
     under_way_.pop_front();

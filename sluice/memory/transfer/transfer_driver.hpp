@@ -38,6 +38,8 @@ class TransferSource {
   virtual std::optional<Transfer> next() = 0;
   // Of those under way, the one that began first is done.
   virtual void done(const Status& status) = 0;
+  // The driver's thread ends, because it got no memory, say: nothing more begins or is reported. From now on stopped().
+  virtual void failed(const Error& error) = 0;
   // No more will begin. Whoever makes it true wakes the driver.
   virtual bool stopped() const = 0;
 
@@ -76,8 +78,10 @@ class TransferDriver {
   };
 
   void run(const Thread& thread);
+  void submit(const Transfer& transfer);
   void run_out();
   void wait();
+  void report();
 
   std::unique_ptr<TransferEngine> engine_;
   TransferSource& source_;

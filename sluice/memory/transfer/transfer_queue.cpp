@@ -34,6 +34,10 @@ Ticket TransferQueue::put(Transfer transfer, std::function<void(const Status&)> 
   state->when_done = std::move(when_done);
   {
     const std::lock_guard lock(mutex_);
+    if (!broken_.ok()) {
+      end(*state, broken_);
+      return Ticket(std::move(state));
+    }
     waiting_.push_back(state);
   }
   if (has_thread_) driver_.wake();
@@ -80,6 +84,18 @@ void TransferQueue::done(const Status& status) {
   bytes_under_way_ -= entry->transfer.bytes;
   if (const auto when_done = std::exchange(entry->when_done, {})) when_done(status);
   end(*entry, status);
+}
+
+void TransferQueue::failed(const Error& error) {
+  std::deque<Entry> all;
+  {
+    const std::lock_guard lock(mutex_);
+    broken_ = error;
+    stopped_ = true;
+    all.swap(waiting_);
+  }
+  for (const Entry& each : under_way_) end(*each, error);
+  for (const Entry& each : all) end(*each, error);
 }
 
 void TransferQueue::end(Ticket::State& state, const Status& status) {

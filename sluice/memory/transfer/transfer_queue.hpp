@@ -73,6 +73,7 @@ class TransferQueue final : private TransferSource {
 
   std::optional<Transfer> next() override;
   void done(const Status& status) override;
+  void failed(const Error& error) override;
   bool stopped() const override { return stopped_; }
   static void end(Ticket::State& state, const Status& status);
   static void end_cancelled(Ticket::State& state);
@@ -87,6 +88,7 @@ class TransferQueue final : private TransferSource {
 
   std::mutex mutex_;
   std::deque<Entry> waiting_;
+  Status broken_;  // the thread has ended: what is put in ends with this
   std::atomic<bool> stopped_{false};
   TransferDriver driver_;
 };

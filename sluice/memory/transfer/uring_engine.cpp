@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 #include <utility>
 
 #include "sluice/base/as_index.hpp"
@@ -179,7 +180,7 @@ void UringEngine::enter(bool may_block, const Deadline& until) {
     result = io_uring_submit_and_wait(&ring_, 1);
   }
   const bool come_again = result == -ETIME || result == -EINTR || result == -EAGAIN || result == -EBUSY;
-  SLUICE_CHECK(result >= 0 || come_again, fmt::format("io_uring_enter: {}", std::strerror(-result)));
+  if (result < 0 && !come_again) throw std::system_error(-result, std::generic_category(), "io_uring_enter");
 }
 
 void UringEngine::reap(std::vector<FinishedTransfer>& finished) {

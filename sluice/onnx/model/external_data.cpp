@@ -64,6 +64,20 @@ Result<ExternalData> find_external_data(const ::onnx::TensorProto& proto, std::i
   return source;
 }
 
+void place_outside(::onnx::TensorProto& tensor, const std::string& location, std::size_t offset, std::size_t length) {
+  const auto add = [&](const char* key, const std::string& value) {
+    ::onnx::StringStringEntryProto& entry = *tensor.add_external_data();
+    entry.set_key(key);
+    entry.set_value(value);
+  };
+  tensor.clear_external_data();
+  tensor.clear_raw_data();
+  add("location", location);
+  add("offset", std::to_string(offset));
+  add("length", std::to_string(length));
+  tensor.set_data_location(::onnx::TensorProto::EXTERNAL);
+}
+
 namespace {
 
 // A file that data are appended to.
@@ -72,15 +86,7 @@ class DataFile {
   explicit DataFile(std::filesystem::path path) : path_(std::move(path)), stream_(path_, std::ios::binary) {}
 
   void append(std::span<const std::byte> data, ::onnx::TensorProto& tensor) {
-    const auto add = [&](const char* key, const std::string& value) {
-      ::onnx::StringStringEntryProto& entry = *tensor.add_external_data();
-      entry.set_key(key);
-      entry.set_value(value);
-    };
-    add("location", path_.filename().string());
-    add("offset", std::to_string(offset_));
-    add("length", std::to_string(data.size()));
-    tensor.set_data_location(::onnx::TensorProto::EXTERNAL);
+    place_outside(tensor, path_.filename().string(), offset_, data.size());
     stream_.write(reinterpret_cast<const char*>(data.data()), static_cast<std::streamsize>(data.size()));
     offset_ += data.size();
   }

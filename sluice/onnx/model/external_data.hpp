@@ -22,6 +22,9 @@ struct ExternalData {
 Result<ExternalData> find_external_data(const ::onnx::TensorProto& proto, std::int64_t bytes,
                                         const std::filesystem::path& folder);
 
+// Says that the tensor's data are these bytes of a file of that name in the model's folder, and not in the model.
+void place_outside(::onnx::TensorProto& tensor, const std::string& location, std::size_t offset, std::size_t length);
+
 // Gives the inputs of the model at `path`, but those that are `fed`, values: they become its initializers, with data of
 // 64 KiB and more in one file beside it, `path` + ".weights". Whoever reads the model then reads weights as they are
 // needed, and never holds all of them; nor does a model reach protobuf's 2 GiB. kMismatch where an input has no value, or

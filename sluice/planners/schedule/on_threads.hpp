@@ -6,11 +6,13 @@
 #include <thread>
 #include <vector>
 
+#include "sluice/base/threads/first_exception.hpp"
+
 namespace sluice::planners {
 
 // Calls make_work() on each thread, and what it gives with each of [0, count): each thread takes the next one. The
 // calling thread works, too, and asks `stop` (which may be empty) before each of its own; after that nobody takes
-// another one. Whether it was stopped.
+// another one. Whether it was stopped. What one of them throws is thrown here.
 template <typename MakeWork>
 bool for_each_on_threads(std::size_t count, int threads, const std::function<bool()>& stop, const MakeWork& make_work) {
   std::atomic<std::size_t> next = 0;
@@ -23,12 +25,18 @@ bool for_each_on_threads(std::size_t count, int threads, const std::function<boo
       work(i);
     }
   };
+  FirstException failed;
   std::vector<std::jthread> others;
-  for (int i = 1; i < threads; ++i) others.emplace_back([&] { take([] {}); });
-  take([&] {
-    if (stop && stop()) stopped = true;
+  for (int i = 1; i < threads; ++i) {
+    others.emplace_back([&] { failed.run([&] { take([] {}); }); });
+  }
+  failed.run([&] {
+    take([&] {
+      if (stop && stop()) stopped = true;
+    });
   });
   others.clear();
+  failed.rethrow();
   return stopped;
 }
 

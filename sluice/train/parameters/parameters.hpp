@@ -27,6 +27,7 @@ class ParameterAccess {
       : compiled_(compiled), store_(store), ranks_(ranks) {}
 
   const graph::Graph& graph() const { return compiled_.graph(); }
+  bool alone() const { return ranks_ == nullptr; }
   bool first_rank() const { return ranks_ == nullptr || ranks_->rank() == 0; }
 
   // The tensor's values, valid until the next call.

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <future>
 
+#include "sluice/base/as_result.hpp"
 #include "sluice/base/time_of.hpp"
 #include "sluice/train/plan_changes/watched_training.hpp"
 
@@ -125,7 +126,10 @@ class Replanning : public WatchedTraining {
       lower_priority();
       std::optional<Result<plan::Plan>> plan;
       const Seconds seconds = time_of([&] {
-        plan = plan_workload(workload_, figures_.machine, figures_.profile, options().planner, fast, accesses_, watch);
+        plan = as_result([&] {
+          return plan_workload(workload_, figures_.machine, figures_.profile, options().planner, fast, accesses_,
+                               watch);
+        });
       });
       return Sought{*std::move(plan), seconds};
     });

@@ -79,6 +79,8 @@ class WatchedTraining : public Training {
   Result<StepOutcome> run_step(std::int64_t step, double learning_rate) final;
   Result<ValidationResult> validate(std::int64_t batches) final;
   Status save_checkpoint(const std::filesystem::path& path, std::int64_t next_step) final;
+  std::optional<std::uintmax_t> checkpoint_bytes() const final { return session_.checkpoint_bytes(); }
+  bool running() const final { return session_.running(); }
 
   const PlanRecord& record() const { return record_; }
   virtual policies::Run kept() const { return session_.run(); }  // after trials, and amid them, the best

@@ -171,6 +171,10 @@ Status VariantTraining::save_checkpoint(const std::filesystem::path& path, std::
   return write_checkpoint(path, identity(), next_step, state_->parked());
 }
 
+std::optional<std::uintmax_t> VariantTraining::checkpoint_bytes() const {
+  return bytes_of_checkpoint(reference().workload.graph());
+}
+
 Result<std::int64_t> VariantTraining::load_checkpoint(const std::filesystem::path& path) {
   auto loaded = std::make_shared<RunState>(machine_, settings_.session.ranks);
   SLUICE_ASSIGN(const std::int64_t next_step,

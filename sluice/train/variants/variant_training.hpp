@@ -81,6 +81,8 @@ class VariantTraining : public Training {
 
   // Of all persistent tensors of all variants so far. Those met later begin as in a run that was never stopped.
   Status save_checkpoint(const std::filesystem::path& path, std::int64_t next_step) override;
+  std::optional<std::uintmax_t> checkpoint_bytes() const override;  // of the reference
+  bool running() const override { return true; }  // a step starts its session itself, from what memory and disk hold
   // The step to run next. After an error the training is as it was.
   Result<std::int64_t> load_checkpoint(const std::filesystem::path& path);
 

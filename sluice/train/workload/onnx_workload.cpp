@@ -34,6 +34,10 @@ Result<ForwardModel> read_onnx_workload(const WorkloadOptions& options) {
   return ForwardModel{std::move(model.forward), std::move(model.values), std::move(model.notes)};
 }
 
+Status try_onnx_workload(const WorkloadOptions& options, const std::filesystem::path& target) {
+  return onnx::try_export(options.onnx, target);
+}
+
 Status write_onnx_workload(const WorkloadOptions& options, const std::filesystem::path& target,
                            ParameterAccess& access) {
   return onnx::export_onnx(

@@ -11,6 +11,9 @@ namespace sluice::train {
 
 Result<ForwardModel> read_onnx_workload(const WorkloadOptions& options);
 
+// Whether write_onnx_workload() could write the copy now; before steps whose result it is to take.
+Status try_onnx_workload(const WorkloadOptions& options, const std::filesystem::path& target);
+
 // A copy of the file that the workload came from, with the parameters that `access` holds now.
 Status write_onnx_workload(const WorkloadOptions& options, const std::filesystem::path& target,
                            ParameterAccess& access);
