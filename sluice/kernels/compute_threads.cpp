@@ -1,6 +1,6 @@
 #include "sluice/kernels/compute_threads.hpp"
 
-#include "sluice/base/threads/first_exception.hpp"
+#include "sluice/base/first_exception.hpp"
 
 namespace sluice::kernels {
 
