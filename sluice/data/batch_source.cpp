@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "sluice/base/as_index.hpp"
+#include "sluice/base/first_exception.hpp"
 #include "sluice/base/random.hpp"
-#include "sluice/base/threads/first_exception.hpp"
 #include "sluice/data/epoch_order.hpp"
 
 namespace sluice::data {

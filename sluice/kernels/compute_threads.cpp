@@ -2,7 +2,7 @@
 
 #include <omp.h>
 
-#include "sluice/base/threads/first_exception.hpp"
+#include "sluice/base/first_exception.hpp"
 
 namespace sluice::kernels {
 

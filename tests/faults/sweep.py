@@ -12,7 +12,8 @@ Each run trains a few steps under a plan of `joint` that moves tensors to a file
   * leave nothing else behind
 With --ranks two processes train over MPI, and the calls are those of the second one.
 Every n of a kind is tried in `soak`, a selection of at most so many in `quick` and `all`: the first and the last ones, and some
-in between that are drawn (the seed is printed). Each n is tried alone and with all calls that follow.
+in between that are drawn (the seed is printed). Each n is tried alone and with all calls that follow; in `quick` by turns, and
+without ranks.
 """
 import argparse
 import concurrent.futures
@@ -27,8 +28,8 @@ import tempfile
 
 STEPS = 3
 PATIENCE = 120  # seconds of a run
-MOST = {"quick": 3, "all": 60, "soak": 10**9}  # of a kind's calls
-ALLOCATIONS = {"quick": 6, "all": 200, "soak": 20000}  # of which there are very many
+MOST = {"quick": 2, "all": 60, "soak": 10**9}  # of a kind's calls
+ALLOCATIONS = {"quick": 4, "all": 200, "soak": 20000}  # of which there are very many
 KINDS = ["write", "pwrite", "fsync", "rename", "mmap", "fallocate", "thread", "alloc", "submit", "complete", "short"]
 MODEL = ["resnet20", "--batch", "2", "--threads", "1", "--width", "4"]
 TEXT = ["gpt2_small", "--batch", "1", "--sequence", "32", "--classes", "200", "--width", "64", "--depth", "1", "--threads", "1",
@@ -147,9 +148,11 @@ def chosen(count, most, generator):
 def faults(counts, arguments, generator):
     for kind in arguments.kinds.split(","):
         most = (ALLOCATIONS if kind == "alloc" else MOST)[arguments.set]
-        for call in chosen(counts[kind], most, generator):
-            yield f"{kind}:{call}"
-            if kind != "short":
+        for place, call in enumerate(chosen(counts[kind], most, generator)):
+            both = arguments.set != "quick"  # else by turns
+            if both or place % 2 == 0:
+                yield f"{kind}:{call}"
+            if both or place % 2 == 1:
                 yield f"{kind}:{call}+"
 
 
@@ -163,8 +166,8 @@ def main():
     parser.add_argument("--ranks", action="store_true", help="two processes over MPI")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
     arguments = parser.parse_args()
-    if arguments.ranks and shutil.which("mpirun") is None:
-        print("skipped: there is no mpirun (Debian: openmpi-bin)")
+    if arguments.ranks and (arguments.set == "quick" or shutil.which("mpirun") is None):
+        print("skipped: in the quick set, and where there is no mpirun (Debian: openmpi-bin)")
         return 0
     arguments.sluice, arguments.library = (os.path.abspath(each) for each in (arguments.sluice, arguments.library))
     with tempfile.TemporaryDirectory(prefix="sluice-faults-", dir=os.environ.get("SLUICE_FAULTS_DISK")) as folder:

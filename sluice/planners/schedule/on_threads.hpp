@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "sluice/base/threads/first_exception.hpp"
+#include "sluice/base/first_exception.hpp"
 
 namespace sluice::planners {
 

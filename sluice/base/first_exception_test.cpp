@@ -1,4 +1,4 @@
-#include "sluice/base/threads/first_exception.hpp"
+#include "sluice/base/first_exception.hpp"
 
 #include <gtest/gtest.h>
 
