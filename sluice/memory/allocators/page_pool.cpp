@@ -35,7 +35,7 @@ std::byte* PagePool::take(Bytes bytes) {
   std::optional<Bytes> begin = warm_.take(whole);
   if (!begin) begin = grow(whole);
   if (!begin) return nullptr;
-  taken_.emplace(*begin, whole);
+  taken_.emplace(*begin, Taken{whole, ++takes_});
   used_ += whole;
   peak_used_ = std::max(peak_used_, used_);
   peak_resident_ = std::max(peak_resident_, resident_now());
@@ -120,7 +120,7 @@ void PagePool::give(std::byte* pages) {
   const std::scoped_lock lock(mutex_);
   const auto taken = taken_.find(pages - arena_.data());
   SLUICE_CHECK(taken != taken_.end(), "what is given was taken");
-  const auto [begin, bytes] = *taken;
+  const Bytes begin = taken->first, bytes = taken->second.bytes;
   taken_.erase(taken);
   used_ -= bytes;
   warm_.give({begin, begin + bytes});
@@ -130,6 +130,17 @@ void PagePool::give(std::byte* pages) {
 bool PagePool::owns(const void* address) const {
   const auto* const byte = static_cast<const std::byte*>(address);
   return byte >= arena_.data() && byte < arena_.data() + arena_.bytes();
+}
+
+std::int64_t PagePool::takes() const {
+  const std::scoped_lock lock(mutex_);
+  return takes_;
+}
+
+std::int64_t PagePool::number_of(const std::byte* pages) const {
+  const std::scoped_lock lock(mutex_);
+  const auto taken = taken_.find(pages - arena_.data());
+  return taken == taken_.end() ? 0 : taken->second.number;
 }
 
 void PagePool::set_limit(Bytes resident) {

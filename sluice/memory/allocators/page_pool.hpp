@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -30,6 +31,10 @@ class PagePool {
   std::byte* take(Bytes bytes);  // whole pages from the beginning of a page on; nullptr: no address is left
   void give(std::byte* pages);   // that were taken
   bool owns(const void* address) const;
+
+  // Ages: the n-th take has number n.
+  std::int64_t takes() const;
+  std::int64_t number_of(const std::byte* pages) const;  // of those that begin there and are taken; else 0
 
   void set_limit(Bytes resident);
 
@@ -57,7 +62,12 @@ class PagePool {
   mutable std::mutex mutex_;
   FreeRanges cold_;                         // not resident; begins and ends with huge pages
   FreeRanges warm_;                         // resident and free
-  std::unordered_map<Bytes, Bytes> taken_;  // bytes by where they begin
+  struct Taken {
+    Bytes bytes;
+    std::int64_t number;
+  };
+  std::unordered_map<Bytes, Taken> taken_;  // by where they begin
+  std::int64_t takes_ = 0;
   Bytes limit_;
   Bytes used_ = 0, peak_used_ = 0, peak_resident_ = 0, grown_ = 0;
 };
