@@ -121,6 +121,7 @@ class Fuzzer:
 
 def fuzz(programs: int, seconds: float, first: int, folder: str, tell=print) -> tuple[int, collections.Counter]:
     """How many programs differ, and what was run."""
+    gc.freeze()  # what is there for good; programs collect what they leave
     fuzzer, differ, end = Fuzzer(folder), 0, time.monotonic() + seconds
     for seed in range(first, first + programs):
         if time.monotonic() > end:

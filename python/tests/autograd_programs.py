@@ -173,8 +173,14 @@ class Writer:
         self.lines.append(line)
         return True
 
-    def tensors(self, which=lambda x: True) -> list[str]:
-        return [name for name, each in self.space.items() if name[0] == "v" and name[1:].isdigit() and which(each)]
+    def tensors(self, which=lambda each: True) -> list[str]:
+        def suits(tensor) -> bool:
+            try:
+                return which(tensor)
+            except RuntimeError:  # PyTorch does not say what it is: a view whose history is lost
+                return False
+
+        return [name for name, each in self.space.items() if name[0] == "v" and name[1:].isdigit() and suits(each)]
 
     def leaf(self, shape=None, dtype=None) -> str:
         shape = shape or self.random.choice([(128, 128), (128, 128), (160, 128), (2, 128, 128), (256, 64), (20, 128)])

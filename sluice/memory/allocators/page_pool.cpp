@@ -83,6 +83,7 @@ Bytes PagePool::gather(Interval<Bytes> into) {
     if (!range) break;
     const Interval<Bytes> moved{range->begin, range->begin + std::min(range->length(), into.length() - gathered)};
     if (!move_pages(moved, into.begin + gathered)) break;
+    renew(moved);
     warm_.take(moved);
     cold_.give(moved);
     gathered += moved.length();
@@ -109,11 +110,23 @@ void PagePool::release(Bytes bytes) {
     const Bytes length = std::min(range->length(), align_up(bytes, kHugePage));
     const Interval<Bytes> released{range->end - length, range->end};
     warm_.take(released);
-    SLUICE_CHECK(::madvise(arena_.data() + released.begin, as_index(length), MADV_DONTNEED) == 0,
-                 "private memory can be given back");
+    renew(released);
     cold_.give(released);
     bytes -= length;
   }
+}
+
+// Fresh memory over what is nobody's: the kernel has the pages back, and a mapping that moved pages had made of its own is one
+// with its neighbours again, of which a process may have no more than vm.max_map_count.
+void PagePool::renew(Interval<Bytes> range) {
+  std::byte* const begin = arena_.data() + range.begin;
+  const std::size_t length = as_index(range.length());
+  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+  if (::mmap(begin, length, PROT_READ | PROT_WRITE, kFlags, -1, 0) == MAP_FAILED) {
+    SLUICE_CHECK(::madvise(begin, length, MADV_DONTNEED) == 0, "private memory can be given back");
+    return;
+  }
+  (void)::madvise(begin, length, MADV_HUGEPAGE);
 }
 
 void PagePool::give(std::byte* pages) {

@@ -56,12 +56,13 @@ class PagePool {
   Bytes gather(Interval<Bytes> into);
   bool move_pages(Interval<Bytes> from, Bytes to);
   void release(Bytes bytes);
+  void renew(Interval<Bytes> range);
   Bytes resident_now() const { return arena_.bytes() - cold_.free_bytes(); }
 
   const Arena arena_;
   mutable std::mutex mutex_;
-  FreeRanges cold_;                         // not resident; begins and ends with huge pages
-  FreeRanges warm_;                         // resident and free
+  FreeRanges cold_;  // not resident; begins and ends with huge pages
+  FreeRanges warm_;  // resident and free
   struct Taken {
     Bytes bytes;
     std::int64_t number;
