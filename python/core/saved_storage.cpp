@@ -39,7 +39,6 @@ void SavedStorage::remove(const SavedTensor& tensor) {
 
 // Nobody else has its tensors, and nobody else has it. Tensors that were given another storage are no longer its tensors.
 bool SavedStorage::is_ours() {
-  if (place_ == Place::kReleased) return false;
   std::vector<at::Tensor> dropped;  // behind the loop: whatever hangs on them may call us
   std::vector<std::shared_ptr<SavedStorage>> moved;
   for (SavedTensor* each : std::vector(tensors_)) {
@@ -57,6 +56,7 @@ bool SavedStorage::is_ours() {
     dropped.push_back(each->settle());
   }
   dropped.clear();
+  if (tensors_.empty()) release();
   if (tensors_.empty() || storage_.use_count() != 1 + tensors_.size()) return false;
   return static_cast<Bytes>(storage_.nbytes()) == nbytes_ && is_of_pool(storage_.data_ptr());  // not resized since
 }
@@ -150,7 +150,7 @@ void bind_saved_storage(pybind11::module_& module) {
       .def_property_readonly("here", is(Place::kHere))
       .def_property_readonly("leaving", is(Place::kLeaving))
       .def_property_readonly("away", is(Place::kAway))
-      .def_property_readonly("released", is(Place::kReleased))
+      .def_property_readonly("released", &SavedStorage::is_unwanted, "Whether it has no saved tensors (any more).")
       .def_property_readonly("nbytes", &SavedStorage::nbytes)
       .def_property_readonly("outlived", &SavedStorage::outlived, "Whether anybody has it.")
       .def_readwrite("number", &SavedStorage::number, "In the step that goes on; None where that step is over.")

@@ -42,6 +42,7 @@ class SavedStorage : public std::enable_shared_from_this<SavedStorage> {
 
   Place place() const { return place_; }
   Bytes nbytes() const { return nbytes_; }
+  bool is_unwanted() const { return tensors_.empty(); }
   bool outlived() const { return !reference_.expired(); }  // somebody has it, whether we or others
 
   bool is_ours();

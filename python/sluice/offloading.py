@@ -86,7 +86,7 @@ class Offload:
         self._limit = UNLIMITED if self._budget is None else self._budget
         self._memory.set_limit(min(UNLIMITED, self._held + self._limit))
         self._path = Path()
-        self._made: list = []  # storages, by their numbers in the step
+        self._made: dict[int, object] = {}  # storages, by their numbers in the step
         self._growth = self._most_growth or (self._budget or 0) // 2  # a guess, then the most so far
         self._resident = 0
         self._next_bring = 0
@@ -106,8 +106,8 @@ class Offload:
             report.peak = self._resident
         self._mover.end()
         self.last = report
-        for each, storage in zip(path.saved, self._made):
-            each.outlived = storage.outlived
+        for number, storage in self._made.items():
+            path.saved[number].outlived = storage.outlived
         if self._budget is None and not failed and path.saved:
             self._set_budget(max(1, int(self._share * path.peak())))
         if not failed and self._budget is not None:
@@ -177,11 +177,11 @@ class Offload:
             return known
         if not fresh:
             return None
-        storage = self._memory.SavedStorage(tensor, self._mover.absent, len(self._made))
-        self._known[number] = storage
-        self._made.append(storage)
-        self._mover.add(storage)
+        of_step = len(self._path.saved)
+        storage = self._memory.SavedStorage(tensor, self._mover.absent, of_step)
         self._path.saved.append(Saved(storage.nbytes, len(self._path.used)))
+        self._known[number] = self._made[of_step] = storage
+        self._mover.add(storage)
         return storage
 
     def _unpack(self, packed):
@@ -209,12 +209,13 @@ class Offload:
             return
         brings = self._expected[1].brings
         while self._next_bring < len(brings) and brings[self._next_bring][1] <= now:
-            storage = self._made[brings[self._next_bring][0]]
-            if storage.away:
-                yield storage
-            if storage.leaving:
-                return
-            self._mover.stay(storage)
+            storage = self._made.get(brings[self._next_bring][0])
+            if storage is not None:
+                if storage.away:
+                    yield storage
+                if storage.leaving:
+                    return
+                self._mover.stay(storage)
             self._next_bring += 1
 
 
