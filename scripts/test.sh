@@ -3,7 +3,7 @@
 #
 #   scripts/test.sh              the quick set: everything that can break, at sizes that take minutes; about 20 minutes on two cores
 #   scripts/test.sh all          everything: the quick set, larger sizes, sanitizers, browser, virtual machine; about an hour
-#   scripts/test.sh soak         what takes hours: fuzzing and random plans at scale; run where a capability needs it
+#   scripts/test.sh soak         what takes hours: fuzzing, random plans and autograd programs at scale; run where a capability needs it
 #   scripts/test.sh quarter [N]  a quarter of what `all` has beyond the quick set: the N-th of four, or by the number of
 #                                commits, so that four commits in a row have all of it
 #   scripts/test.sh STAGE...     only these
@@ -171,6 +171,12 @@ stage_soak() {
   SLUICE_TEST_SET=soak run_ctest build/release -L '^faults$'
   build/release/benchmarks/planners/planner_table benchmarks/planners/problems --against docs/results/planners.json
   count $?
+  local script
+  for script in "autograd_fuzz.py --programs 100000" "long_run.py --steps 100000"; do
+    # shellcheck disable=SC2086
+    PYTHONPATH=build/release/python /usr/bin/python3 -W ignore python/tests/$script
+    count $?
+  done
 }
 
 # words_to_stages WORD...: what the words ask for, in `stages`.

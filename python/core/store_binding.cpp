@@ -43,6 +43,7 @@ void bind_saved_store(py::module_& module) {
       .def(
           "wait_here", [](Store& store, Id id) { raise_unless_ok(store.wait_here(id)); }, py::arg("id"), others_run)
       .def("forget", &Store::forget, py::arg("id"), others_run)
+      .def("empty", &Store::empty, "Whether all are forgotten.")
       .def_property_readonly("notes", &Store::notes);
 }
 

@@ -6,12 +6,19 @@
 #include <c10/core/CPUAllocator.h>
 #include <pthread.h>
 #include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+#include <torch/csrc/utils/pybind.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
+#include <typeinfo>
+#include <utility>
 
 #include "python/core/in_place.hpp"
+#include "python/core/pool_memory.hpp"
+#include "python/core/saved_storage.hpp"
 #include "sluice/base/limits/memory_allowance.hpp"
 #include "sluice/memory/allocators/page_pool.hpp"
 
@@ -74,7 +81,28 @@ void install() {
 
 bool owns(std::uintptr_t address) { return pool->owns(reinterpret_cast<const void*>(address)); }
 
+// Of a plain tensor in memory of the pool's: a number of its storage, and whether that memory was taken after the `since`-th.
+// Sparse tensors, those of other devices or kinds, and memory that somebody lends (NumPy, other processes) stay.
+std::optional<std::pair<std::uintptr_t, bool>> movable(const at::Tensor& tensor, std::int64_t since) {
+  const c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
+  const bool plain = typeid(impl) == typeid(c10::TensorImpl) && impl.has_storage() && tensor.device().is_cpu() &&
+                     !impl.key_set().has(c10::DispatchKey::Python);
+  if (!plain) return std::nullopt;
+  const c10::Storage& storage = impl.unsafe_storage();
+  if (storage.nbytes() < kSmallest || !sluice::python::is_of_pool(storage.data_ptr())) return std::nullopt;
+  const bool fresh = pool->number_of(static_cast<const std::byte*>(storage.data())) > since;
+  return std::pair(reinterpret_cast<std::uintptr_t>(storage.unsafeGetStorageImpl()), fresh);
+}
+
 }  // namespace
+
+namespace sluice::python {
+
+bool is_of_pool(const at::DataPtr& data) {
+  return data.get_deleter() == &free_memory && pool->number_of(static_cast<const std::byte*>(data.get())) > 0;
+}
+
+}  // namespace sluice::python
 
 PYBIND11_MODULE(_torch, module) {
   module.doc() = "PyTorch's memory, of Sluice's.";
@@ -95,6 +123,11 @@ PYBIND11_MODULE(_torch, module) {
   module.def("begin_peaks", [] { pool->begin_peaks(); });
   module.def(
       "grown", [] { return pool->grown(); }, "Bytes of fresh memory since the beginning.");
+  module.def(
+      "takes", [] { return pool->takes(); }, "How often memory of the pool was taken: the age of what comes next.");
+  module.def("movable", &movable, py::arg("tensor"), py::arg("since"),
+             "(a number of its storage, whether that was taken since then), or None where the tensor's bytes stay.");
+  sluice::python::bind_saved_storage(module);
   module.def("begin_step", &begin_step,
              "Until its end, backward ops may write over the gradients that are theirs alone.");
   module.def("end_step", &end_step);

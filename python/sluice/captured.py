@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-import tempfile
 from typing import Any, Iterator, Sequence
 
 from sluice.errors import SluiceError
 from sluice.exporting import OTHERWISE, batch_size, export
+from sluice.temporary import TemporaryFolder
 
 
 def is_module(model: Any) -> bool:
@@ -50,7 +50,7 @@ def _file_or_name(model: Any, inputs: Any) -> Iterator[tuple[str, bool]]:
         return
     if inputs is None:
         raise TypeError("a module needs inputs=, an example of a batch: a tensor, or a tuple of them")
-    with tempfile.TemporaryDirectory(prefix="sluice-") as folder:
+    with TemporaryFolder() as folder:
         path = os.path.join(folder, f"{type(model).__name__}.onnx")
         export(model, inputs, path)
         try:

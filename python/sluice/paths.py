@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+KEPT_PATHS = 24
+KEPT_EVENTS = 1 << 14  # of all kept paths; a path that is longer is kept alone
+
 
 @dataclass
 class Saved:
@@ -80,3 +83,42 @@ class Path:
                 event -= 1
             brings.append((index, event))
         return brings
+
+
+class KnownPaths:
+    """The last paths that steps took, each with its plan, by what they begin with."""
+
+    def __init__(self):
+        self._paths: dict[int, tuple[Path, Plan]] = {}  # by their last prefix, the last taken last
+        self._by_prefix: dict[int, tuple[Path, Plan]] = {}  # the last taken of those that have it
+        self._events = 0
+
+    def __len__(self) -> int:
+        return len(self._by_prefix)
+
+    def beginning(self, prefix: int) -> tuple[Path, Plan] | None:
+        return self._by_prefix.get(prefix)
+
+    def remember(self, path: Path, plan: Plan) -> tuple[Path, Plan]:
+        """As the last taken. What was taken longest ago is forgotten where there are too many."""
+        known = (path, plan)
+        self._drop(path.prefixes[-1])
+        self._paths[path.prefixes[-1]] = known
+        self._events += len(path.prefixes)
+        for prefix in path.prefixes:
+            self._by_prefix[prefix] = known
+        while len(self._paths) > KEPT_PATHS or (self._events > KEPT_EVENTS and len(self._paths) > 1):
+            self._forget(*self._drop(next(iter(self._paths))))
+        return known
+
+    def _drop(self, last: int):
+        known = self._paths.pop(last, None)
+        if known is not None:
+            self._events -= len(known[0].prefixes)
+        return known
+
+    def _forget(self, path: Path, plan: Plan) -> None:
+        for prefix in path.prefixes:
+            known = self._by_prefix.get(prefix)
+            if known is not None and known[0] is path:
+                del self._by_prefix[prefix]

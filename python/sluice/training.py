@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import math
 import os
-import shutil
-import tempfile
 import weakref
 from typing import TYPE_CHECKING, Any, Callable, Iterable
 
@@ -20,6 +18,7 @@ from sluice.exporting import OTHERWISE, batch_size, graph_inputs, graph_targets
 from sluice.mirroring import Mirror
 from sluice.optimizer_settings import LearningRate, optimizer_settings
 from sluice.optimizer_state import OptimizerState
+from sluice.temporary import TemporaryFolder
 from sluice.trainable import check_classes, check_inputs, check_module, ignored_label, keeps_modes, only_tensors
 
 if TYPE_CHECKING:
@@ -152,10 +151,10 @@ class Trainer:
 
     def _start(self, inputs: Any, targets: Any) -> None:
         check_module(self._module, self._optimizer)
-        folder = tempfile.mkdtemp(prefix="sluice-", dir=self._folder or None)
-        self._removed = weakref.finalize(self, _remove, folder, os.getpid())
+        folder = TemporaryFolder(self._folder or None)
+        self._removed = weakref.finalize(self, folder.close)
         try:
-            self._open(os.path.join(folder, "module.onnx"), inputs, targets)
+            self._open(os.path.join(folder.name, "module.onnx"), inputs, targets)
         except SluiceError as problem:
             self.close()
             if problem.kind in ("bad-input", "unsupported") and OTHERWISE not in problem.message:
@@ -221,8 +220,3 @@ class Trainer:
         if bound > 0 and counted.numel() and (int(counted.max()) >= bound or int(counted.min()) < 0):
             raise IndexError(f"{content} are from 0 to {bound - 1}; got {int(counted.min())} to {int(counted.max())}")
         return torch.where(numbers == self._ignored, _LEFT_OUT, numbers).to(torch.int32) if labels else numbers
-
-
-def _remove(folder: str, process: int) -> None:
-    if os.getpid() == process:
-        shutil.rmtree(folder, ignore_errors=True)

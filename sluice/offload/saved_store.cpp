@@ -100,4 +100,9 @@ void SavedStore::forget(Id id) {
   entries_.erase(id);
 }
 
+bool SavedStore::empty() const {
+  const std::scoped_lock lock(mutex_);
+  return entries_.empty();
+}
+
 }  // namespace sluice::offload

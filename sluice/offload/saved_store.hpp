@@ -50,6 +50,7 @@ class SavedStore {
 
   // Waits where the bytes are just being written or read: the caller's memory may be freed afterwards.
   void forget(Id id);
+  bool empty() const;  // all are forgotten
 
   static Bytes whole_pages(Bytes bytes) { return align_up(bytes, memory::kBlockAlignment); }
   std::vector<std::string> notes() const { return notes_; }

@@ -55,7 +55,9 @@ TEST(SavedStoreTest, BytesComeBackAsTheyLeft) {
     ASSERT_TRUE(here.ok()) << here.error().message;
     EXPECT_TRUE(store->here(*id));
     EXPECT_TRUE(same(back, before)) << bytes;
+    EXPECT_FALSE(store->empty());
     store->forget(*id);
+    EXPECT_TRUE(store->empty());
   }
 }
 

@@ -35,7 +35,7 @@ std::byte* PagePool::take(Bytes bytes) {
   std::optional<Bytes> begin = warm_.take(whole);
   if (!begin) begin = grow(whole);
   if (!begin) return nullptr;
-  taken_.emplace(*begin, whole);
+  taken_.emplace(*begin, Taken{whole, ++takes_});
   used_ += whole;
   peak_used_ = std::max(peak_used_, used_);
   peak_resident_ = std::max(peak_resident_, resident_now());
@@ -83,6 +83,7 @@ Bytes PagePool::gather(Interval<Bytes> into) {
     if (!range) break;
     const Interval<Bytes> moved{range->begin, range->begin + std::min(range->length(), into.length() - gathered)};
     if (!move_pages(moved, into.begin + gathered)) break;
+    renew(moved);
     warm_.take(moved);
     cold_.give(moved);
     gathered += moved.length();
@@ -109,18 +110,30 @@ void PagePool::release(Bytes bytes) {
     const Bytes length = std::min(range->length(), align_up(bytes, kHugePage));
     const Interval<Bytes> released{range->end - length, range->end};
     warm_.take(released);
-    SLUICE_CHECK(::madvise(arena_.data() + released.begin, as_index(length), MADV_DONTNEED) == 0,
-                 "private memory can be given back");
+    renew(released);
     cold_.give(released);
     bytes -= length;
   }
+}
+
+// Fresh memory over what is nobody's: the kernel has the pages back, and a mapping that moved pages had made of its own is one
+// with its neighbours again, of which a process may have no more than vm.max_map_count.
+void PagePool::renew(Interval<Bytes> range) {
+  std::byte* const begin = arena_.data() + range.begin;
+  const std::size_t length = as_index(range.length());
+  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+  if (::mmap(begin, length, PROT_READ | PROT_WRITE, kFlags, -1, 0) == MAP_FAILED) {
+    SLUICE_CHECK(::madvise(begin, length, MADV_DONTNEED) == 0, "private memory can be given back");
+    return;
+  }
+  (void)::madvise(begin, length, MADV_HUGEPAGE);
 }
 
 void PagePool::give(std::byte* pages) {
   const std::scoped_lock lock(mutex_);
   const auto taken = taken_.find(pages - arena_.data());
   SLUICE_CHECK(taken != taken_.end(), "what is given was taken");
-  const auto [begin, bytes] = *taken;
+  const Bytes begin = taken->first, bytes = taken->second.bytes;
   taken_.erase(taken);
   used_ -= bytes;
   warm_.give({begin, begin + bytes});
@@ -130,6 +143,17 @@ void PagePool::give(std::byte* pages) {
 bool PagePool::owns(const void* address) const {
   const auto* const byte = static_cast<const std::byte*>(address);
   return byte >= arena_.data() && byte < arena_.data() + arena_.bytes();
+}
+
+std::int64_t PagePool::takes() const {
+  const std::scoped_lock lock(mutex_);
+  return takes_;
+}
+
+std::int64_t PagePool::number_of(const std::byte* pages) const {
+  const std::scoped_lock lock(mutex_);
+  const auto taken = taken_.find(pages - arena_.data());
+  return taken == taken_.end() ? 0 : taken->second.number;
 }
 
 void PagePool::set_limit(Bytes resident) {

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -31,6 +32,10 @@ class PagePool {
   void give(std::byte* pages);   // that were taken
   bool owns(const void* address) const;
 
+  // Ages: the n-th take has number n.
+  std::int64_t takes() const;
+  std::int64_t number_of(const std::byte* pages) const;  // of those that begin there and are taken; else 0
+
   void set_limit(Bytes resident);
 
   Bytes used() const;
@@ -51,13 +56,19 @@ class PagePool {
   Bytes gather(Interval<Bytes> into);
   bool move_pages(Interval<Bytes> from, Bytes to);
   void release(Bytes bytes);
+  void renew(Interval<Bytes> range);
   Bytes resident_now() const { return arena_.bytes() - cold_.free_bytes(); }
 
   const Arena arena_;
   mutable std::mutex mutex_;
-  FreeRanges cold_;                         // not resident; begins and ends with huge pages
-  FreeRanges warm_;                         // resident and free
-  std::unordered_map<Bytes, Bytes> taken_;  // bytes by where they begin
+  FreeRanges cold_;  // not resident; begins and ends with huge pages
+  FreeRanges warm_;  // resident and free
+  struct Taken {
+    Bytes bytes;
+    std::int64_t number;
+  };
+  std::unordered_map<Bytes, Taken> taken_;  // by where they begin
+  std::int64_t takes_ = 0;
   Bytes limit_;
   Bytes used_ = 0, peak_used_ = 0, peak_resident_ = 0, grown_ = 0;
 };

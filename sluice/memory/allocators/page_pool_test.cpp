@@ -4,8 +4,11 @@
 #include <sys/mman.h>
 
 #include <cstring>
+#include <fstream>
 #include <map>
 #include <random>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "sluice/base/as_index.hpp"
@@ -53,6 +56,48 @@ TEST(PagePoolTest, TheKernelHasBackWhatIsAboveTheLimit) {
   pool->give(large);
   EXPECT_EQ(pool->resident(), 16 * kMiB);
   EXPECT_EQ(resident_pages(large, 64 * kMiB), 16 * kMiB);
+}
+
+TEST(PagePoolTest, WhatIsTakenLaterHasALargerNumber) {
+  const auto pool = pool_of(kGiB);
+  std::byte* const first = pool->take(3 * kMiB);
+  std::byte* const second = pool->take(kMiB);
+  EXPECT_EQ(pool->number_of(first), 1);
+  EXPECT_EQ(pool->number_of(second), 2);
+  EXPECT_EQ(pool->takes(), 2);
+  EXPECT_EQ(pool->number_of(first + 4096), 0) << "nothing begins there";
+  pool->give(first);
+  EXPECT_EQ(pool->number_of(first), 0);
+  EXPECT_EQ(pool->number_of(pool->take(3 * kMiB)), 3);
+}
+
+// Lines of /proc/self/maps that are within the pool.
+int mappings_of(const PagePool& pool) {
+  std::ifstream maps("/proc/self/maps");
+  int count = 0;
+  for (std::string line; std::getline(maps, line);) {
+    count += pool.owns(reinterpret_cast<const void*>(std::stoull(line, nullptr, 16))) ? 1 : 0;
+  }
+  return count;
+}
+
+TEST(PagePoolTest, PagesThatMovedLeaveNoMappings) {
+  const auto pool = pool_of(4 * kGiB);
+  std::mt19937 random(1);
+  std::vector<std::byte*> taken;
+  for (int step = 0; step < 500; ++step) {
+    if (step % 50 == 0) pool->set_limit(pool->held() + 8 * kMiB);
+    const Bytes bytes = static_cast<Bytes>(1 + random() % 40) * 256 * kKiB;
+    taken.push_back(pool->take(bytes));
+    for (Bytes page = 0; page < bytes; page += 2 * kMiB) taken.back()[page] = std::byte{1};
+    if (taken.size() < 12) continue;
+    std::swap(taken[random() % taken.size()], taken.back());
+    pool->give(taken.back());
+    taken.pop_back();
+  }
+  for (std::byte* const each : taken) pool->give(each);
+  pool->set_limit(0);
+  EXPECT_LE(mappings_of(*pool), 1);
 }
 
 TEST(PagePoolTest, RemembersTheMostThatWasTaken) {

@@ -1,0 +1,61 @@
+"""Folders for models and their weights that are gone with this process, however that ends."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+
+_ends: set[int] = set()  # of the pipes that watchers read from
+
+
+class TemporaryFolder:
+    """A folder that is there until it is closed.
+
+    A shell waits for the end of a pipe, which comes with the end of this process (kill -9, too), and removes the folder.
+    Children of the process neither keep nor remove it.
+    """
+
+    def __init__(self, within: str | None = None):
+        self.name = tempfile.mkdtemp(prefix="sluice-", dir=within)
+        self._process = os.getpid()
+        reading, self._end = os.pipe()
+        _ends.add(self._end)
+        try:
+            self._watcher = subprocess.Popen(["/bin/sh", "-c", 'read -r _; rm -rf -- "$0"', os.path.abspath(self.name)], cwd="/",
+                                             stdin=reading, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        except BaseException:
+            self._close_end()
+            os.rmdir(self.name)
+            raise
+        finally:
+            os.close(reading)
+
+    def _close_end(self) -> None:
+        _ends.discard(self._end)
+        os.close(self._end)
+
+    def close(self) -> None:
+        """Once."""
+        if self._process != os.getpid():
+            return
+        shutil.rmtree(self.name, ignore_errors=True)
+        self._close_end()
+        self._watcher.wait()
+
+    def __enter__(self) -> str:
+        return self.name
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+def _forget() -> None:
+    """In a child: as long as it lived, the end of its parent would go unseen."""
+    for end in _ends:
+        os.close(end)
+    _ends.clear()
+
+
+os.register_at_fork(after_in_child=_forget)

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Random autograd programs under sluice.offload against plain PyTorch: the same bits, or the same error.
+
+  autograd_fuzz.py [--programs N] [--seconds N] [--first SEED]   programs SEED, SEED + 1, ... until one of the two is reached
+  autograd_fuzz.py --show SEED                                   prints a program, runs it, and says what came of it
+
+Each program is run by plain PyTorch, then several times under each of some budgets: as a step that was not seen before, as
+one that follows a plan, and beside others under a budget that has seen many. Prints what differs with the program and its
+seed, and a line `N programs, D of them differ, ...`; exit status 1 where one differs.
+"""
+
+import argparse
+import collections
+import gc
+import hashlib
+import os
+import random
+import sys
+import tempfile
+import time
+
+import torch
+
+import sluice
+from autograd_programs import namespace, write_program
+from sluice.memory import pool
+
+SIZES = ("70KiB", "200KiB", "500KiB", "1MiB", "2MiB", "40%", "1GiB")
+SAMPLED = 20  # of so many programs one is looked at for tensors that stay behind
+
+
+def bits(value):
+    """Layout, type, shape and bytes of a tensor; of anything else itself."""
+    if not isinstance(value, torch.Tensor):
+        return repr(value)
+    value = value.detach()
+    kind = (str(value.layout), str(value.dtype), tuple(value.shape))
+    if value.layout != torch.strided:
+        value = value.to_dense()
+    value = value.resolve_conj().resolve_neg().contiguous().reshape(-1)
+    if value.is_complex():
+        value = torch.view_as_real(value).reshape(-1)
+    return kind, hashlib.blake2b(value.view(torch.uint8).numpy(), digest_size=16).hexdigest()
+
+
+def kind_of(error: BaseException) -> str:
+    """What PyTorch and we have to agree about."""
+    changed = "modified by an inplace operation" in str(error)
+    return f"{type(error).__name__}{': changed in place' if changed else ''}"
+
+
+def outcome(code, looks, within):
+    """The error's kind, and the bits of all that there was to see."""
+    space, error = namespace(within), None
+    try:
+        exec(code, space)
+    except Exception as raised:
+        error = kind_of(raised)
+    for look in looks:
+        try:
+            exec(look, space)
+        except NameError:  # the program did not get that far
+            pass
+    return error, [bits(each) for each in space["results"]]
+
+
+def remains(run) -> int:
+    """Bytes of tensors that are there behind a run and were not before."""
+    gc.collect()
+    before = pool().used()
+    run()
+    gc.collect()
+    return pool().used() - before
+
+
+class Fuzzer:
+    def __init__(self, folder: str):
+        self.folder = folder
+        self.old = [sluice.Offload(size, folder, file="64MiB") for size in SIZES]
+        self.counts: collections.Counter = collections.Counter()
+
+    def budgets(self, seed: int):
+        """One that has seen other programs, and a new one that sees this one three times."""
+        choice = random.Random(seed)
+        yield choice.choice(self.old), 1
+        size = choice.choice(SIZES)
+        yield sluice.Offload(size, self.folder, file="64MiB"), 3 if size.endswith("%") else 2
+
+    def run(self, seed: int) -> str | None:
+        """What differs."""
+        text, looks = write_program(seed)
+        code = compile(text, f"program {seed}", "exec")
+        plain = outcome(code, looks, torch.enable_grad)
+        self.counts[plain[0] or "no error"] += 1
+        for budget, repeats in self.budgets(seed):
+            for repeat in range(repeats):
+                ours = outcome(code, looks, lambda: budget)
+                self.counts["steps"] += 1
+                self.counts["moved"] += budget.last.left > 0
+                if ours != plain:
+                    return self.told(seed, text, looks, f"budget {budget.last.budget}, step {repeat + 1}", plain, ours)
+        if seed % SAMPLED == 0:
+            plainly = remains(lambda: outcome(code, looks, torch.enable_grad))
+            ours = remains(lambda: outcome(code, looks, lambda: budget))
+            if ours > plainly:
+                return f"program {seed}: {ours} bytes of tensors stay behind, {plainly} of plain PyTorch's\n{text}"
+        return None
+
+    def told(self, seed, text, looks, where, plain, ours) -> str | None:
+        code = compile(text, f"program {seed}", "exec")
+        if any(outcome(code, looks, torch.enable_grad) != plain for _ in range(3)):
+            self.counts["plain PyTorch differs from run to run"] += 1
+            return None
+        if plain[0] != ours[0]:
+            difference = f"plain PyTorch: {plain[0]}; ours: {ours[0]}"
+        else:
+            wrong = [number for number, (a, b) in enumerate(zip(plain[1], ours[1])) if a != b]
+            difference = f"{len(plain[1])} and {len(ours[1])} results; {wrong} differ"
+        return f"program {seed}, {where}: {difference}\n{text}" + "\n".join(looks)
+
+
+def fuzz(programs: int, seconds: float, first: int, folder: str, tell=print) -> tuple[int, collections.Counter]:
+    """How many programs differ, and what was run."""
+    gc.freeze()  # what is there for good; programs collect what they leave
+    fuzzer, differ, end = Fuzzer(folder), 0, time.monotonic() + seconds
+    for seed in range(first, first + programs):
+        if time.monotonic() > end:
+            break
+        found = fuzzer.run(seed)
+        fuzzer.counts["programs"] += 1
+        if found is not None:
+            differ += 1
+            tell(found)
+    return differ, fuzzer.counts
+
+
+def show(seed: int, folder: str) -> int:
+    text, looks = write_program(seed)
+    print(text + "\n".join(looks))
+    print(outcome(compile(text, f"program {seed}", "exec"), looks, torch.enable_grad)[0] or "no error")
+    differ, counts = fuzz(1, 60, seed, folder)
+    print(dict(counts))
+    return differ
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--programs", type=int, default=1000)
+    parser.add_argument("--seconds", type=float, default=float("inf"))
+    parser.add_argument("--first", type=int, default=1)
+    parser.add_argument("--show", type=int)
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    with tempfile.TemporaryDirectory(dir=os.environ.get("SLUICE_TEST_FOLDER", "/var/tmp")) as folder:
+        if options.show is not None:
+            return min(1, show(options.show, folder))
+        differ, counts = fuzz(options.programs, options.seconds, options.first, folder)
+    said = ", ".join(f"{name} {number}" for name, number in counts.most_common() if name != "programs")
+    print(f"{counts['programs']} programs from seed {options.first}, {differ} of them differ, {said}")
+    return min(1, differ)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
