@@ -2,13 +2,16 @@
 // all of them take together is known. Tensors below kSmallest, and all that were made before, stay PyTorch's own.
 //
 // The allocator lives as long as the process: tensors may be freed at any moment, and PyTorch keeps the pointer.
+#include <ATen/core/Tensor.h>
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
 #include <pthread.h>
 #include <pybind11/pybind11.h>
+#include <torch/library.h>
 #include <unistd.h>
 
 #include <cstddef>
+#include <vector>
 
 #include "python/core/in_place.hpp"
 #include "sluice/memory/allocators/page_pool.hpp"
@@ -64,9 +67,17 @@ void install() {
   replace_ops();
 }
 
+// Who else has a strided tensor, or its memory: Python counts its own references alone. As an op, which takes Python's tensors
+// without a library of PyTorch's for Python.
+std::vector<std::int64_t> owners(const at::Tensor& tensor) {
+  return {static_cast<std::int64_t>(tensor.use_count()), static_cast<std::int64_t>(tensor.storage().use_count())};
+}
+
 bool owns(std::uintptr_t address) { return pool->owns(reinterpret_cast<const void*>(address)); }
 
 }  // namespace
+
+TORCH_LIBRARY(sluice, library) { library.def("owners(Tensor tensor) -> int[]", &owners); }
 
 PYBIND11_MODULE(_torch, module) {
   module.doc() = "PyTorch's memory, of Sluice's.";

@@ -44,6 +44,10 @@ class _Fetching(OrderedDict):
     def copy(self) -> OrderedDict:
         return OrderedDict(self.items())
 
+    def unwatched(self) -> OrderedDict:
+        """With what is there: nothing is fetched."""
+        return OrderedDict((name, OrderedDict.__getitem__(self, name)) for name in self)
+
     def __reduce__(self) -> Any:
         return OrderedDict, (self.items(),)
 
@@ -153,11 +157,20 @@ class Mirror:
         return tensor
 
     def end(self) -> None:
-        """The module is an ordinary one again, with its present values."""
+        """The module is an ordinary one again, with its present values; with NaN where they cannot be read, which is the error."""
+        import torch
+
+        problem: Exception | None = None
         for each in self._by_tensor.values():
-            self.fetched(each.tensor)
+            try:
+                self.fetched(each.tensor)
+            except Exception as unreadable:
+                problem = problem or unreadable
+                each.tensor.data = each.tensor.detach().clone(memory_format=torch.contiguous_format)
         for part, kind in self._watched:
-            part.__dict__[kind] = part.__dict__[kind].copy()
+            part.__dict__[kind] = part.__dict__[kind].unwatched()
         for hook in self._hooks:
             hook.remove()
         self._watched, self._hooks, self._by_tensor = [], [], {}
+        if problem is not None:
+            raise problem

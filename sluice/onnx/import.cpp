@@ -39,7 +39,7 @@ Result<ImportedModel> import_model(const std::filesystem::path& path, const Onnx
   const auto in_file = [&](const Error& error) {
     return Error{error.code, fmt::format("{}: {}", path.string(), error.message)};
   };
-  auto initializers = Initializers::open(model, path.parent_path());
+  auto initializers = Initializers::open(model, path);
   if (!initializers.ok()) return in_file(initializers.error());
   auto network = Network::of(model->graph());
   if (!network.ok()) return in_file(network.error());

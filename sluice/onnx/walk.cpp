@@ -82,7 +82,7 @@ Result<Walked> walk_model(const ::onnx::ModelProto& model, const std::filesystem
     each.as_stated = options.given;
   };
 
-  Conversion survey(initializers, network, path.parent_path(), opset, name);
+  Conversion survey(initializers, network, path, opset, name);
   follow(survey);
   bind_inputs(survey, inputs, nullptr);
   SLUICE_ASSIGN(const graph::TensorId seen, converted_logits(survey, order, logits));
@@ -95,7 +95,7 @@ Result<Walked> walk_model(const ::onnx::ModelProto& model, const std::filesystem
         fmt::format("the first output {} is not one number, and it is to be the loss", graph::to_string(shape)));
   }
 
-  Conversion conversion(initializers, network, path.parent_path(), opset, name);
+  Conversion conversion(initializers, network, path, opset, name);
   follow(conversion);
   conversion.shared = survey.find_shared();
   const graph::TensorId labels = bind_inputs(conversion, inputs, loss ? &*loss : nullptr);
