@@ -71,7 +71,8 @@ class Parked {
 
  private:
   void check_process() const {
-    if (::getpid() != process_) throw std::runtime_error("the tensor is on the disk for the process that forked this one");
+    if (::getpid() != process_)
+      throw std::runtime_error("the tensor is on the disk for the process that forked this one");
   }
 
   template <typename Wait>

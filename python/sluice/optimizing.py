@@ -83,6 +83,22 @@ class OffloadedOptimizer:
         """
         import torch
 
+        enabled = torch.is_grad_enabled()
+        try:
+            return self._step(closure)
+        except BaseException:
+            torch._C._set_grad_enabled(enabled)  # PyTorch forgets to where the exception comes as it enables or disables it
+            raise
+
+    def bring_all(self) -> None:
+        """Everything into memory, to look at it or to save it. It leaves again behind the next update."""
+        plain(self._optimizer.state)
+
+    # -- a step
+
+    def _step(self, closure: Callable | None) -> Any:
+        import torch
+
         self._count()
         if self._together:
             return self._step_together(closure)
@@ -93,12 +109,6 @@ class OffloadedOptimizer:
         self._surely(self._update_all)
         self._end_step()
         return loss
-
-    def bring_all(self) -> None:
-        """Everything into memory, to look at it or to save it. It leaves again behind the next update."""
-        plain(self._optimizer.state)
-
-    # -- a step
 
     def _begin(self) -> None:
         """What is in the optimizer now is what counts: another state, other groups."""
@@ -221,11 +231,14 @@ class OffloadedOptimizer:
     # -- in the backward pass
 
     def _hook_parameters(self) -> None:
+        import torch
+
         for group in self._optimizer.param_groups:
             for parameter in group["params"]:
                 if parameter.requires_grad and parameter not in self._accumulators:
                     # What adds to parameter.grad: its hooks run when the gradient is complete. It lives as long as it is kept.
-                    accumulator = parameter.expand_as(parameter).grad_fn.next_functions[0][0]
+                    with torch.enable_grad():
+                        accumulator = parameter.expand_as(parameter).grad_fn.next_functions[0][0]
                     accumulator.register_hook(lambda *_, parameter=parameter: self._apply(parameter))
                     self._accumulators[parameter] = accumulator
 
@@ -261,6 +274,8 @@ def _is_of(optimizer: torch.optim.Optimizer, names: tuple[str, ...]) -> bool:
     """One of PyTorch's own of these names; what others make of them may do anything."""
     import torch
 
+    if any(group.get("differentiable") for group in optimizer.param_groups):
+        return False  # a graph of the step: it is one
     own = [getattr(torch.optim, name, None) for name in names]
     for kind in type(optimizer).__mro__:
         if kind in own:

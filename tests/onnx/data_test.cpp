@@ -106,7 +106,8 @@ TEST(OnnxData, InputsThatAreGivenValuesAreWeightsBesideTheModel) {
   const std::vector<float> v(100 * 200, 0.5F);
   const std::vector<float> b(200, -3.0F);
   onnx::InputValues values{{"w", std::as_bytes(std::span(w))}, {"b", std::as_bytes(std::span(b))}, {"unused", {}}};
-  EXPECT_EQ(onnx::give_inputs_values(path, weights, values, {"x"}).error().message, "input 'v' has no value, and is not fed");
+  EXPECT_EQ(onnx::give_inputs_values(path, weights, values, {"x"}).error().message,
+            "input 'v' has no value, and is not fed");
   values["v"] = std::as_bytes(std::span(b));
   EXPECT_EQ(onnx::give_inputs_values(path, weights, values, {"x"}).error().code, ErrorCode::kMismatch);
   values["v"] = std::as_bytes(std::span(v));

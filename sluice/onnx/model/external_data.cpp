@@ -37,12 +37,12 @@ fs::path real_place(fs::path file) {
 Result<fs::path> external_file(const fs::path& model, const std::string& location) {
   const fs::path folder = model.parent_path().empty() ? "." : model.parent_path();
   const fs::path file = (folder / location).lexically_normal();
-  const bool named_inside = !location.empty() && location.find('\0') == std::string::npos &&
-                            is_inside(file, folder.lexically_normal());
+  const bool named_inside =
+      !location.empty() && location.find('\0') == std::string::npos && is_inside(file, folder.lexically_normal());
   std::error_code wrong;
   const fs::path place = named_inside ? real_place(file) : fs::path();
-  if (!named_inside || (!is_inside(place, fs::weakly_canonical(folder, wrong)) &&
-                        !is_inside(place, real_place(model).parent_path()))) {
+  if (!named_inside ||
+      (!is_inside(place, fs::weakly_canonical(folder, wrong)) && !is_inside(place, real_place(model).parent_path()))) {
     return bad_input(fmt::format("its external data is at '{}', outside the model's folder", location));
   }
   if (!fs::is_regular_file(file, wrong)) {
