@@ -259,7 +259,12 @@ def _joined(parts: list[StateDict], ranges: list[tuple[int, int]], shape: Any) -
         values = [part[key] for part in parts]
         by_element = all(isinstance(value, torch.Tensor) and value.shape == (end - begin,)
                          for value, (begin, end) in zip(values, ranges))
-        return torch.cat(values).view(shape) if by_element else values[0]
+        if not by_element:
+            return values[0]
+        with torch.inference_mode(False), torch.no_grad():
+            together = torch.empty(shape, dtype=values[0].dtype)
+            torch.cat(values, out=together.view(-1))
+        return together
 
     return {key: whole(key) for key in parts[0]}
 

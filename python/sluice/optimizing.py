@@ -124,9 +124,11 @@ class OffloadedOptimizer:
         try:
             run()
         except BaseException:
-            with contextlib.suppress(Exception):
-                run()
-            self._begin()
+            try:
+                with contextlib.suppress(Exception):
+                    run()
+            finally:
+                self._begin()
             raise
 
     def _count(self) -> None:

@@ -2,6 +2,7 @@
 
 import copy
 import io
+import os
 import pickle
 import random
 import tempfile
@@ -235,6 +236,21 @@ class OptimizersTest(unittest.TestCase):
             self.assertTrue(torch.equal(each["exp_avg"], state["exp_avg"]))
         self.assertIs(type(training.optimizer.state_dict()["state"][0]), dict)
 
+    def test_many_steps_take_no_more_room(self):
+        from sluice.memory import pool
+
+        training = Training(optimizers()["Adam amsgrad"], wrap=self.offloaded(window="512KiB"))
+        room = []
+        for step in range(40):
+            training.step(step)
+            training.optimizer.zero_grad(set_to_none=True)
+            if step % 10 == 9:
+                training.optimizer.load_state_dict(training.optimizer.state_dict())
+                training.step(step)
+                training.optimizer.zero_grad(set_to_none=True)
+                room.append((training.optimizer.offloaded._store._file.bytes, len(os.listdir("/proc/self/fd")), pool().used() >> 21))
+        self.assertEqual(room[1:], [room[0]] * 3)
+
     def test_a_schedule_that_was_made_first(self):
         for during_backward in (False, True):
             training = Training(optimizers()["AdamW"])
@@ -253,6 +269,9 @@ class OptimizersTest(unittest.TestCase):
             Training(optimizers()["LBFGS"], wrap=self.offloaded(during_backward=True))
         with self.assertRaisesRegex(ValueError, "already"):
             Training(optimizers()["SGD"], wrap=lambda optimizer: self.offloaded()(self.offloaded()(optimizer)))
+        model = torch.nn.Linear(4, 4)
+        with self.assertRaisesRegex(ValueError, "offloaded"):
+            sluice.Trainer(model, self.offloaded()(torch.optim.SGD(model.parameters(), lr=0.1)))
         together = Training(optimizers()["of others"], wrap=self.offloaded(during_backward=True))
         with self.assertRaisesRegex(RuntimeError, "'largest' of all parameters together"):
             together.step(0)
