@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import MutableMapping
 from typing import TYPE_CHECKING, Any, Callable, Iterator
 
-from sluice.memory import pool, storage_of
+from sluice.memory import ordinary_tensors, pool, storage_of
 
 if TYPE_CHECKING:
     import torch
@@ -49,7 +49,7 @@ class Elsewhere:
 
         if self.leaving or self.coming:
             return
-        with torch.inference_mode(False):
+        with ordinary_tensors():
             size, stride, dtype = self._like
             tensor = torch.empty_strided(size, stride, dtype=dtype)
         self._parked.bring(tensor, tensor.data_ptr())
@@ -261,7 +261,7 @@ def _joined(parts: list[StateDict], ranges: list[tuple[int, int]], shape: Any) -
                          for value, (begin, end) in zip(values, ranges))
         if not by_element:
             return values[0]
-        with torch.inference_mode(False), torch.no_grad():
+        with ordinary_tensors():
             together = torch.empty(shape, dtype=values[0].dtype)
             torch.cat(values, out=together.view(-1))
         return together

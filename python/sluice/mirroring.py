@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Callable
 
+from sluice.memory import ordinary_tensors
+
 if TYPE_CHECKING:
     import torch
 
@@ -65,7 +67,7 @@ class _Mirrored:
         import torch
 
         self.name, self.tensor = name, tensor
-        with torch.inference_mode(False):
+        with ordinary_tensors():
             self._placeholder = torch.full((), float("nan"), dtype=torch.float32)
 
     def is_away(self) -> bool:
@@ -75,9 +77,7 @@ class _Mirrored:
         return self.tensor.numel() != 1 or bool(self._placeholder.isnan())
 
     def drop(self) -> None:
-        import torch
-
-        with torch.inference_mode(False):
+        with ordinary_tensors():
             self._placeholder.fill_(float("nan"))
             self.tensor.data = self._placeholder.expand(self.tensor.shape)
 
@@ -152,7 +152,7 @@ class Mirror:
         if each is not None and each.tensor is tensor and each.is_away():
             import torch
 
-            with torch.inference_mode(False):
+            with ordinary_tensors():
                 value = torch.empty(tensor.shape, dtype=torch.float32)
                 self._read(each.name, value)
                 tensor.data = value

@@ -81,20 +81,24 @@ class OffloadedOptimizer:
         An exception between two instructions (Ctrl-C) is raised when the step is complete. Where it cannot be completed,
         each parameter is as before the step or as behind it, and the next call with the same gradients completes it.
         """
-        import torch
-
-        enabled = torch.is_grad_enabled()
-        try:
-            return self._step(closure)
-        except BaseException:
-            torch._C._set_grad_enabled(enabled)  # PyTorch forgets to where the exception comes as it enables or disables it
-            raise
+        return (self._step_with_grad_mode(closure), self._updates.clear())[0]  # no instruction may come between
 
     def bring_all(self) -> None:
         """Everything into memory, to look at it or to save it. It leaves again behind the next update."""
         plain(self._optimizer.state)
 
     # -- a step
+
+    def _step_with_grad_mode(self, closure: Callable | None) -> Any:
+        """It is afterwards what it was: PyTorch forgets to restore it where an exception comes as it does so."""
+        import torch
+
+        enabled = torch.is_grad_enabled()
+        try:
+            return self._step(closure)
+        except BaseException:
+            torch._C._set_grad_enabled(enabled)
+            raise
 
     def _step(self, closure: Callable | None) -> Any:
         import torch
@@ -145,7 +149,7 @@ class OffloadedOptimizer:
         self._keep_written()
 
     def _end_step(self) -> None:
-        self._order, self._updated, self._updates = self._updated, [], {}
+        self._order, self._updated = self._updated, []
         problem, self._store.problem = self._store.problem, None
         if problem is not None:
             raise problem
