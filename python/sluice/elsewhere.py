@@ -215,6 +215,15 @@ class States(defaultdict):
     def __setitem__(self, key: Any, value: Any) -> None:
         super().__setitem__(key, StateDict(value) if isinstance(value, dict) and type(value) is not StateDict else value)
 
+    def setdefault(self, key: Any, default: Any = None) -> Any:
+        if key not in self:
+            self[key] = default
+        return self[key]
+
+    def update(self, *values: Any, **more: Any) -> None:
+        for key, value in dict(*values, **more).items():
+            self[key] = value
+
     def copy(self) -> defaultdict:
         return defaultdict(dict, self)
 

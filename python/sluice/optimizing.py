@@ -45,8 +45,8 @@ class OffloadedOptimizer:
             raise ValueError("LBFGS looks at all parameters together: none can be updated by itself during the backward pass")
         self._optimizer, self._during_backward = optimizer, during_backward
         self._store = StateStore(optimizer, to, parse_size(window))
-        self._order: list[StateDict] = []  # in which they were updated in the last step
-        self._updated: list[StateDict] = []  # in this one
+        self._order: list[StateDict | None] = []  # in which they were updated in the last step
+        self._updated: list[StateDict | None] = []  # in this one
         self._updates: dict[torch.Tensor, Update] = {}  # of this step; of an interrupted one, until the next
         self._accumulators: dict[torch.Tensor, Any] = {}
         self._plain_step = type(optimizer).step
@@ -172,11 +172,11 @@ class OffloadedOptimizer:
             parts = states[update.parameter].split(update.ranges, update.parameter.shape, surely=update.next > 0)
             if parts is None:  # somebody holds a part of its state
                 update.ranges = [(0, update.parameter.numel())]
-        state = states[update.parameter] if parts is None else parts[update.next]
+        state = dict.get(states, update.parameter) if parts is None else parts[update.next]
         self._bring(state)
         update.run(self._one, group, states, None if parts is None else state)
         if parts is None:
-            state = states[update.parameter]
+            state = dict.get(states, update.parameter)
         self._updated.append(state)
         self._store.leave(state)
 
@@ -229,7 +229,7 @@ class OffloadedOptimizer:
         if len(self._updated) > 2:
             self._store.leave(self._updated[-3])
 
-    def _bring(self, state: StateDict) -> None:
+    def _bring(self, state: StateDict | None) -> None:
         """And those that were updated behind it in the last step."""
         self._store.bring(state)
         self._store.bring_ahead(self._order[len(self._updated) + 1 :])

@@ -37,18 +37,18 @@ class StateStore:
         while wanted():
             self._leaving.popleft().finish_leaving()
 
-    def bring(self, state: StateDict) -> None:
-        for each in state.elsewhere():
+    def bring(self, state: StateDict | None) -> None:
+        for each in state.elsewhere() if state is not None else ():
             if not each.leaving and not each.coming:
                 self._coming.append(each)
                 each.bring()
 
-    def bring_ahead(self, states: list[StateDict]) -> None:
+    def bring_ahead(self, states: list[StateDict | None]) -> None:
         """As many of them as there is room for, in this order."""
         self._coming = [each for each in self._coming if each.coming]
         room = self.nbytes - sum(each.nbytes for each in self._coming)
         for state in states:
-            away = [each for each in state.elsewhere() if not each.coming]
+            away = [each for each in state.elsewhere() if not each.coming] if state is not None else []
             room -= sum(each.nbytes for each in away)
             if room < 0 or any(each.leaving for each in away):
                 return

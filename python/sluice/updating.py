@@ -38,17 +38,18 @@ class Undo:
 
     def __init__(self, parameter: torch.Tensor, states: States, with_gradient: bool):
         self._parameter, self._states = parameter, states
-        self._state: StateDict = dict.__getitem__(states, parameter)
+        self._state: StateDict | None = dict.get(states, parameter)
         changing = [parameter, parameter.grad] if with_gradient else [parameter]
         self._tensors = [(each, each.detach().clone()) for each in changing]
-        self._values = {key: self._note(key, value) for key, value in self._state.kept()}
+        kept = [] if self._state is None else self._state.kept()
+        self._values = {key: self._note(self._state, key, value) for key, value in kept}
 
-    def _note(self, key: Any, value: Any) -> Any:
+    def _note(self, state: StateDict, key: Any, value: Any) -> Any:
         import torch
 
         if type(value) is Elsewhere and not value.leaving:
             return value
-        value = self._state[key]
+        value = state[key]
         if isinstance(value, torch.Tensor) and value.layout == torch.strided:
             self._tensors.append((value, value.detach().clone()))
             return value
@@ -60,6 +61,9 @@ class Undo:
         with torch.no_grad():
             for tensor, before in self._tensors:
                 tensor.copy_(before)
+        if self._state is None:
+            self._states.pop(self._parameter, None)
+            return
         self._state.put(self._values)
         dict.__setitem__(self._states, self._parameter, self._state)
 

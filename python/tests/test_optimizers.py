@@ -41,6 +41,7 @@ def optimizers():
         "ASGD": lambda p: o.ASGD(p, t0=1),
         "LBFGS": lambda p: o.LBFGS(p, max_iter=3, history_size=2),
         "of others": lambda p: Centered(p),
+        "of others, each by itself": lambda p: Counting(p),
     }
 
 
@@ -64,6 +65,25 @@ if torch is not None:
                     mean.mul_(0.9).add_(each.grad / group["largest"])
                     self.state[each]["steps"] = self.state[each].get("steps", 0) + 1
                     each.sub_(group["lr"] / group["seen"] * mean)
+            return loss
+
+    class Counting(torch.optim.Optimizer):
+        def __init__(self, parameters):
+            super().__init__(parameters, {"lr": 0.1, "seen": 0})
+
+        @torch.no_grad()
+        def step(self, closure=None):
+            with torch.enable_grad():
+                loss = closure() if closure is not None else None
+            for group in self.param_groups:
+                group["seen"] += 1
+                for each in group["params"]:
+                    if each.grad is None:
+                        continue
+                    if each not in self.state:
+                        self.state[each] = {"mean": torch.zeros_like(each)}
+                    self.state[each]["mean"].mul_(0.9).add_(each.grad)
+                    each.sub_(group["lr"] / group["seen"] * self.state[each]["mean"])
             return loss
 
 
