@@ -2,9 +2,11 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include "python/core/parking.hpp"
 #include "python/core/store_binding.hpp"
 
 PYBIND11_MODULE(_core, module) {
   module.doc() = "Sluice's engines, as the Python package uses them.";
   sluice::python::bind_saved_store(module);
+  sluice::python::bind_parking(module);
 }

@@ -2,12 +2,14 @@
 // all of them take together is known. Tensors below kSmallest, and all that were made before, stay PyTorch's own.
 //
 // The allocator lives as long as the process: tensors may be freed at any moment, and PyTorch keeps the pointer.
+#include <ATen/core/Tensor.h>
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
 #include <pthread.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 #include <torch/csrc/utils/pybind.h>
+#include <torch/library.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +17,7 @@
 #include <optional>
 #include <typeinfo>
 #include <utility>
+#include <vector>
 
 #include "python/core/in_place.hpp"
 #include "python/core/pool_memory.hpp"
@@ -79,6 +82,12 @@ void install() {
   replace_ops();
 }
 
+// Who else has a strided tensor, or its memory: Python counts its own references alone. As an op, which takes Python's tensors
+// without a library of PyTorch's for Python.
+std::vector<std::int64_t> owners(const at::Tensor& tensor) {
+  return {static_cast<std::int64_t>(tensor.use_count()), static_cast<std::int64_t>(tensor.storage().use_count())};
+}
+
 bool owns(std::uintptr_t address) { return pool->owns(reinterpret_cast<const void*>(address)); }
 
 // Of a plain tensor in memory of the pool's: a number of its storage, and whether that memory was taken after the `since`-th.
@@ -103,6 +112,8 @@ bool is_of_pool(const at::DataPtr& data) {
 }
 
 }  // namespace sluice::python
+
+TORCH_LIBRARY(sluice, library) { library.def("owners(Tensor tensor) -> int[]", &owners); }
 
 PYBIND11_MODULE(_torch, module) {
   module.doc() = "PyTorch's memory, of Sluice's.";

@@ -78,14 +78,15 @@ PYBIND11_MODULE(_train, module) {
   const py::call_guard<py::gil_scoped_release> others_run;
   module.def(
       "give_inputs_values",
-      [](const std::string& path, const std::map<std::string, Memory>& values, const std::set<std::string>& fed) {
+      [](const std::string& path, const std::string& weights, const std::map<std::string, Memory>& values,
+         const std::set<std::string>& fed) {
         onnx::InputValues spans;
         for (const auto& [name, memory] : values) spans[name] = elements<const std::byte>(memory);
-        raise_unless_ok(onnx::give_inputs_values(path, spans, fed));
+        raise_unless_ok(onnx::give_inputs_values(path, weights, spans, fed));
       },
-      py::arg("path"), py::arg("values"), py::arg("fed"),
-      "Inputs of the ONNX file but those that are fed become initializers, large ones in a file beside it. values: "
-      "addresses and bytes.");
+      py::arg("path"), py::arg("weights"), py::arg("values"), py::arg("fed"),
+      "Inputs of the ONNX file but those that are fed become initializers, large ones in the file `weights` beside it. "
+      "values: addresses and bytes.");
   module.def("return_free_memory", &memory::return_free_memory, "What was freed goes back to the system.");
   py::class_<ModuleTraining, std::shared_ptr<ModuleTraining>>(module, "ModuleTraining")
       .def(py::init(&open), py::arg("onnx"), py::arg("trained"), py::arg("groups"), py::arg("own_loss"),

@@ -23,7 +23,7 @@ OTHERWISE = "sluice.offload trains the module as it is: it captures nothing"
 
 
 def export(module: torch.nn.Module, inputs: Any, path: str | os.PathLike[str], loss: Callable | None = None,
-           targets: Any = None) -> None:
+           targets: Any = None, weights: str | None = None) -> None:
     """Writes the module as it trains to an ONNX file, and its weights into one beside it.
 
     Args:
@@ -34,6 +34,7 @@ def export(module: torch.nn.Module, inputs: Any, path: str | os.PathLike[str], l
         path: the file.
         loss: of the module's output and `targets`; it becomes the file's only output. None: the file has the module's.
         targets: an example: a tensor [N, ...], a tuple or a dictionary of them; None for a loss of the output alone.
+        weights: the file beside it, by default of the same name and ".weights".
 
     Raises:
         SluiceError: of kind "unsupported", where something of the module cannot be captured.
@@ -71,10 +72,10 @@ def export(module: torch.nn.Module, inputs: Any, path: str | os.PathLike[str], l
             raise
         except Exception as why:
             raise _not_captured(module, why) from why
-    _add_weights(module, os.fspath(path), list(tensors))
+    _add_weights(module, os.fspath(path), weights or f"{os.fspath(path)}.weights", list(tensors))
 
 
-def _add_weights(module: torch.nn.Module, path: str, inputs: Sequence[str]) -> None:
+def _add_weights(module: torch.nn.Module, path: str, weights: str, inputs: Sequence[str]) -> None:
     """All that the file reads beside `inputs`. Straight from memory: PyTorch would copy it several times on the way."""
     import torch
 
@@ -85,7 +86,7 @@ def _add_weights(module: torch.nn.Module, path: str, inputs: Sequence[str]) -> N
         for name, value in module.state_dict(keep_vars=True).items() if isinstance(value, torch.Tensor)
     }
     memory = {name: (value.data_ptr(), value.numel() * value.element_size()) for name, value in values.items()}
-    _train.give_inputs_values(path, memory, set(inputs))
+    _train.give_inputs_values(path, weights, memory, set(inputs))
 
 
 @contextlib.contextmanager

@@ -1,5 +1,7 @@
 """PyTorch's memory as ours: see core/torch_memory.cpp."""
 
+import contextlib
+
 
 def pool():
     """The module that knows what all tensors take. From the first call on they are in the pool."""
@@ -9,6 +11,14 @@ def pool():
         raise ImportError("sluice was built without PyTorch's headers (libtorch-dev): nothing can be offloaded") from missing
     _torch.install()
     return _torch
+
+
+def ordinary_tensors():
+    """What is made within may be changed outside of inference mode. Nothing is entered where that is so anyway: what PyTorch
+    enters it does not leave when an exception comes as it does."""
+    import torch
+
+    return torch.inference_mode(False) if torch.is_inference_mode_enabled() else contextlib.nullcontext()
 
 
 def storage_of(tensor):

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Callable
 
+from sluice.memory import ordinary_tensors
+
 if TYPE_CHECKING:
     import torch
 
@@ -44,6 +46,10 @@ class _Fetching(OrderedDict):
     def copy(self) -> OrderedDict:
         return OrderedDict(self.items())
 
+    def unwatched(self) -> OrderedDict:
+        """With what is there: nothing is fetched."""
+        return OrderedDict((name, OrderedDict.__getitem__(self, name)) for name in self)
+
     def __reduce__(self) -> Any:
         return OrderedDict, (self.items(),)
 
@@ -53,19 +59,27 @@ def is_mirrored(module: torch.nn.Module) -> bool:
 
 
 class _Mirrored:
-    """One parameter or buffer, as it was left when it was fetched or taken back."""
+    """One parameter or buffer. Its memory alone says whether its value is here, so that no exception comes in between."""
 
-    __slots__ = ("name", "tensor", "fetched", "version", "address")
+    __slots__ = ("name", "tensor", "_placeholder")
 
     def __init__(self, name: str, tensor: torch.Tensor):
+        import torch
+
         self.name, self.tensor = name, tensor
-        self.note(fetched=True)
+        with ordinary_tensors():
+            self._placeholder = torch.full((), float("nan"), dtype=torch.float32)
 
-    def note(self, fetched: bool) -> None:
-        self.fetched, self.version, self.address = fetched, self.tensor._version, self.tensor.data_ptr()
+    def is_away(self) -> bool:
+        """No longer where somebody has changed it: the memory of one element can be written to, that of more cannot."""
+        if self.tensor.data_ptr() != self._placeholder.data_ptr():
+            return False
+        return self.tensor.numel() != 1 or bool(self._placeholder.isnan())
 
-    def touched(self) -> bool:
-        return self.tensor._version != self.version or self.tensor.data_ptr() != self.address
+    def drop(self) -> None:
+        with ordinary_tensors():
+            self._placeholder.fill_(float("nan"))
+            self.tensor.data = self._placeholder.expand(self.tensor.shape)
 
 
 class Mirror:
@@ -113,21 +127,14 @@ class Mirror:
         if [id(each) for each in self._module.modules()] != [id(each) for each in self._parts]:
             raise RuntimeError("a part of the module was replaced while a sluice.Trainer has its values: close it first")
         for each in self._by_tensor.values():
-            if each.fetched or each.touched():
+            if not each.is_away():
                 self._write_if_changed(each)
-                self._drop(each)
+                each.drop()
 
     def drop(self) -> None:
         """What is here leaves; it is what `read` would give."""
         for each in self._by_tensor.values():
-            self._drop(each)
-
-    def _drop(self, each: _Mirrored) -> None:
-        import torch
-
-        with torch.inference_mode(False):
-            each.tensor.data = torch.full((), float("nan"), dtype=torch.float32).expand(each.tensor.shape)
-        each.note(fetched=False)
+            each.drop()
 
     def _write_if_changed(self, each: _Mirrored) -> None:
         """Changes through .data or numpy leave no trace, so values are compared."""
@@ -142,22 +149,30 @@ class Mirror:
     def fetched(self, tensor: Any) -> Any:
         """The same tensor, with its present value."""
         each = self._by_tensor.get(id(tensor))
-        if each is not None and each.tensor is tensor and not each.fetched and not each.touched():
+        if each is not None and each.tensor is tensor and each.is_away():
             import torch
 
-            with torch.inference_mode(False):
+            with ordinary_tensors():
                 value = torch.empty(tensor.shape, dtype=torch.float32)
                 self._read(each.name, value)
                 tensor.data = value
-            each.note(fetched=True)
         return tensor
 
     def end(self) -> None:
-        """The module is an ordinary one again, with its present values."""
+        """The module is an ordinary one again, with its present values; with NaN where they cannot be read, which is the error."""
+        import torch
+
+        problem: Exception | None = None
         for each in self._by_tensor.values():
-            self.fetched(each.tensor)
+            try:
+                self.fetched(each.tensor)
+            except Exception as unreadable:
+                problem = problem or unreadable
+                each.tensor.data = each.tensor.detach().clone(memory_format=torch.contiguous_format)
         for part, kind in self._watched:
-            part.__dict__[kind] = part.__dict__[kind].copy()
+            part.__dict__[kind] = part.__dict__[kind].unwatched()
         for hook in self._hooks:
             hook.remove()
         self._watched, self._hooks, self._by_tensor = [], [], {}
+        if problem is not None:
+            raise problem

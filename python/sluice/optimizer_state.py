@@ -78,4 +78,8 @@ class OptimizerState:
         """The optimizer is an ordinary one again, and has its state."""
         for name in self._plain:
             delattr(self._optimizer, name)
-        self._put()
+        try:
+            self._put()
+        except BaseException:
+            self._optimizer.state.clear()
+            raise

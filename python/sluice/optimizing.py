@@ -1,274 +1,299 @@
 """``sluice.offload_optimizer(optimizer, to="/fast/disk")``: what an optimizer keeps of each parameter is on a disk.
 
 Adam keeps two values of each weight, and touches them once a step. Here they come from the disk shortly before their
-parameter is updated and go back behind it, a window of them at a time. The update is the optimizer's own code, called for
-one parameter after the other, so its bits are those of PyTorch: for every optimizer whose step treats each parameter by
-itself, such as SGD, Adam, AdamW. These three treat each element by itself, so a large parameter (an embedding) is updated
-part after part: neither its whole state nor what the update makes on the way are ever there at once.
+parameter is updated and go back behind it, a window of them at a time. Whoever looks at them brings them (elsewhere.py),
+the optimizer included: so it may be any, and its bits are those of PyTorch.
+
+PyTorch's own optimizers treat each parameter by itself, and are called for one after the other; those that treat each
+element by itself for one part of a large parameter (an embedding) after the other. Others are called as they are.
 
 Threads: one at a time; the hooks of a backward pass run where autograd runs them.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import types
-from collections import deque
+from typing import TYPE_CHECKING, Any, Callable
 
-from sluice.memory import pool, storage_of
+from sluice.elsewhere import StateDict, States, plain
+from sluice.memory import pool
 from sluice.sizes import parse_size
+from sluice.state_store import StateStore
+from sluice.updating import OneParameter, Update
 
+if TYPE_CHECKING:
+    import torch
 
-VECTORS = 64  # elements: a multiple of what any processor computes at once
-
-
-class _State:
-    """What an optimizer keeps of a parameter, or of the elements [begin, end) of one, as far as it can leave."""
-
-    __slots__ = ("parameter", "begin", "end", "values", "tensors", "ids", "place")
-
-    def __init__(self, parameter, begin=0, end=None):
-        self.parameter, self.begin, self.end = parameter, begin, end
-        self.values: dict = {}  # of a part, as optimizer.state has them of a whole parameter
-        self.tensors: list = []
-        self.ids: list[int] = []
-        self.place = "here"  # leaving, away, coming
-
-    def nbytes(self) -> int:
-        return sum(tensor.numel() * tensor.element_size() for tensor in self.tensors)
-
-    def view(self):
-        """The part of the parameter, with its gradient, as a parameter of its own."""
-        part = self.parameter.detach().view(-1)[self.begin : self.end]
-        part.grad = self.parameter.grad.view(-1)[self.begin : self.end]
-        return part
+_BY_ELEMENT = ("SGD", "Adam", "AdamW", "Adagrad", "RMSprop", "Rprop", "Adadelta", "Adamax", "NAdam", "RAdam", "ASGD")
+_BY_PARAMETER = (*_BY_ELEMENT, "SparseAdam")
+_VECTORS = 64  # elements: a multiple of what any processor computes at once
+_SHARE = 1 << 15  # elements: PyTorch gives no thread fewer of them, so that with fewer not all threads compute
 
 
 class OffloadedOptimizer:
     """See :func:`offload_optimizer`."""
 
-    def __init__(self, optimizer, to: str, during_backward: bool, window: str | int):
-        import torch
-
-        self._memory = pool()
+    def __init__(self, optimizer: torch.optim.Optimizer, to: str, during_backward: bool, window: str | int):
+        pool()
         if not os.path.isdir(to):
             raise FileNotFoundError(f"{to}: no such folder, and the optimizer's state is to go there")
-        self._optimizer, self._folder = optimizer, to
-        self._window = parse_size(window)
-        self._store = None
-        self._states: dict[object, list[_State]] = {}  # of a parameter: one, or its parts
-        self._leaving: deque[_State] = deque()
-        self._coming: deque[_State] = deque()
-        self._order: list[_State] = []  # in which they were updated in the last step
-        self._updated: list[_State] = []  # in this one
+        if hasattr(optimizer, "offloaded"):
+            raise ValueError("the optimizer's state is offloaded already")
+        if during_backward and _is_of(optimizer, ("LBFGS",)):
+            raise ValueError("LBFGS looks at all parameters together: none can be updated by itself during the backward pass")
+        self._optimizer, self._during_backward = optimizer, during_backward
+        self._store = StateStore(optimizer, to, parse_size(window))
+        self._order: list[StateDict | None] = []  # in which they were updated in the last step
+        self._updated: list[StateDict | None] = []  # in this one
+        self._updates: dict[torch.Tensor, Update] = {}  # of this step; of an interrupted one, until the next
+        self._accumulators: dict[torch.Tensor, Any] = {}
         self._plain_step = type(optimizer).step
-        self._threads = torch.get_num_threads()
-        self._each_element_by_itself = type(optimizer) in (torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW)
-        # Of the optimizer itself: schedules of learning rates count its steps there.
-        optimizer.step = types.MethodType(lambda _, closure=None: self.step(closure), optimizer)
-        for name in ("state_dict", "load_state_dict", "add_param_group"):
-            self._bring_all_before(name)
-        self._accumulators = self._update_during_backward() if during_backward else []
+        self._one = OneParameter(optimizer)
+        self._together = not during_backward and not _is_of(optimizer, _BY_PARAMETER)
+        self._by_element = _is_of(optimizer, _BY_ELEMENT)
+        self._take_over()
+        self._begin()
+
+    def _take_over(self) -> None:
+        """What the user calls is of the optimizer itself: schedules of learning rates count its steps there."""
+        optimizer, packed = self._optimizer, self._optimizer.state_dict
+        before = vars(optimizer).get("step")
+        self._counted = hasattr(before, "_with_counter")
+
+        def step(_: Any, closure: Callable | None = None) -> Any:
+            return self.step(closure)
+
+        def state_dict(_: Any) -> dict:
+            whole = packed()
+            return {**whole, "state": plain(whole["state"])}
+
+        step.__dict__.update(getattr(before, "__dict__", {}))
+        optimizer.step = types.MethodType(step, optimizer)  # type: ignore[method-assign]
+        optimizer.state_dict = types.MethodType(state_dict, optimizer)  # type: ignore[method-assign]
 
     # -- what the user calls
 
-    def step(self, closure=None):
-        """As the optimizer's own; parameters that the backward pass has updated have no gradient left, and are done."""
+    def step(self, closure: Callable | None = None) -> Any:
+        """As the optimizer's own; parameters that the backward pass has updated have no gradient left, and are done.
+
+        An exception between two instructions (Ctrl-C) is raised when the step is complete. Where it cannot be completed,
+        each parameter is as before the step or as behind it, and the next call with the same gradients completes it.
+        """
+        return (self._step_with_grad_mode(closure), self._updates.clear())[0]  # no instruction may come between
+
+    def bring_all(self) -> None:
+        """Everything into memory, to look at it or to save it. It leaves again behind the next update."""
+        plain(self._optimizer.state)
+
+    # -- a step
+
+    def _step_with_grad_mode(self, closure: Callable | None) -> Any:
+        """It is afterwards what it was: PyTorch forgets to restore it where an exception comes as it does so."""
         import torch
 
+        enabled = torch.is_grad_enabled()
+        try:
+            return self._step(closure)
+        except BaseException:
+            torch._C._set_grad_enabled(enabled)
+            raise
+
+    def _step(self, closure: Callable | None) -> Any:
+        import torch
+
+        self._count()
+        if self._together:
+            return self._step_together(closure)
         loss = None
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
+        self._surely(self._update_all)
+        self._end_step()
+        return loss
+
+    def _begin(self) -> None:
+        """What is in the optimizer now is what counts: another state, other groups."""
+        for update in self._updates.values():
+            update.take_back()
+        if type(self._optimizer.state) is not States:
+            self._optimizer.state = States(self._optimizer.state)
+        if self._during_backward:
+            self._hook_parameters()
+
+    def _surely(self, run: Callable[[], None]) -> None:
+        """`run` goes on where it was left."""
+        try:
+            run()
+        except BaseException:
+            try:
+                with contextlib.suppress(Exception):
+                    run()
+            finally:
+                self._begin()
+            raise
+
+    def _count(self) -> None:
+        if self._counted:
+            self._optimizer._step_count += 1  # type: ignore[attr-defined]
+        self._optimizer._opt_called = True  # type: ignore[attr-defined]
+
+    def _update_all(self) -> None:
+        self._begin()
         for group in self._optimizer.param_groups:
             for parameter in group["params"]:
                 if parameter.grad is not None:
                     self._update(parameter, group)
+        self._keep_written()
+
+    def _end_step(self) -> None:
         self._order, self._updated = self._updated, []
-        return loss
+        problem, self._store.problem = self._store.problem, None
+        if problem is not None:
+            raise problem
 
-    def bring_all(self) -> None:
-        """Everything into memory, to look at it or to save it."""
-        states = [state for parts in self._states.values() for state in parts]
-        for state in states:
-            self._bring(state)
-        for state in states:
-            self._wait_for(state)
-        for parameter, parts in self._states.items():
-            if len(parts) > 1:
-                self._optimizer.state[parameter] = _joined(parameter, [part.values for part in parts])
+    def _update(self, parameter: torch.Tensor, group: dict) -> None:
+        update = self._updates.get(parameter)
+        if update is not None:
+            update.take_back()
+        if update is None or not update.is_of(parameter.grad):
+            update = self._updates[parameter] = Update(parameter, self._ranges(parameter))
+        while not update.complete:
+            self._update_next(update, group)
+        if self._during_backward:
+            update.drop_gradient()
 
-    # -- one parameter
+    def _update_next(self, update: Update, group: dict) -> None:
+        states: States = self._optimizer.state
+        parts = None
+        if len(update.ranges) > 1:
+            parts = states[update.parameter].split(update.ranges, update.parameter.shape, surely=update.next > 0)
+            if parts is None:  # somebody holds a part of its state
+                update.ranges = [(0, update.parameter.numel())]
+        state = dict.get(states, update.parameter) if parts is None else parts[update.next]
+        self._bring(state)
+        update.run(self._one, group, states, None if parts is None else state)
+        if parts is None:
+            state = dict.get(states, update.parameter)
+        self._updated.append(state)
+        self._store.leave(state)
 
-    def _update(self, parameter, group) -> None:
-        states = self._states.get(parameter)
-        if states is None:
-            states = self._states[parameter] = self._parts_of(parameter)
-        if len(states) > 1:
-            self._take_parts(parameter, states)
-        for state in states:
-            self._bring(state)
-            self._bring_ahead(state)
-            self._wait_for(state)
-            self._run_plain_step(state, group)
-            self._updated.append(state)
-            self._leave(state)
+    def _ranges(self, parameter: torch.Tensor) -> list[tuple[int, int]]:
+        """Parts of whole vectors for as many threads, so that elements meet the same instructions as in the whole parameter:
+        the same bits."""
+        import torch
 
-    def _parts_of(self, parameter) -> list[_State]:
-        """Whole vectors, so that elements meet the same instructions as in the whole parameter: the same bits."""
-        count, grain = parameter.numel(), VECTORS * self._threads
-        part = self._window // 4 // parameter.element_size() // grain * grain
-        alike = parameter.is_contiguous() and parameter.grad.is_contiguous() and not parameter.grad.is_sparse
-        if self._each_element_by_itself and alike and count % grain == 0 and 0 < part < count:
-            return [_State(parameter, begin, min(begin + part, count)) for begin in range(0, count, part)]
-        return [_State(parameter)]
+        count, threads = parameter.numel(), torch.get_num_threads()
+        grain = _VECTORS * threads
+        part = max(self._store.nbytes // 4 // parameter.element_size(), _SHARE * threads) // grain * grain
+        alike = not parameter.grad.is_sparse and parameter.is_contiguous() and parameter.grad.is_contiguous()
+        if not self._by_element or not alike or count % grain != 0 or count < 2 * part:
+            return [(0, count)]
+        begins = list(range(0, count - part + 1, part))
+        return list(zip(begins, [*begins[1:], count]))
 
-    def _take_parts(self, parameter, states) -> None:
-        """Of a state that is whole: one that was loaded, or looked at."""
-        whole = self._optimizer.state.pop(parameter, None)
-        for state in states if whole else []:
-            self._wait_for(state)
-            state.values = {name: _part(value, parameter, state) for name, value in whole.items()}
+    def _keep_written(self) -> None:
+        """To groups: each parameter's step found them as they were before the step."""
+        for group in self._optimizer.param_groups:
+            written: dict = {}
+            for update in filter(None, map(self._updates.get, group["params"])):
+                for key, value in update.written.items():
+                    if not _same(written.setdefault(key, value), value):
+                        raise RuntimeError(f"{type(self._optimizer).__name__} keeps '{key}' of all parameters together: "
+                                           "offload it without during_backward")
+                update.written = {}
+            group.update(written)
 
-    def _run_plain_step(self, state: _State, group) -> None:
-        optimizer, groups = self._optimizer, self._optimizer.param_groups
-        parameter = state.parameter if state.end is None else state.view()
-        if state.end is not None and state.values:
-            optimizer.state[parameter] = state.values
-        optimizer.param_groups = [{**group, "params": [parameter]}]
+    def _step_together(self, closure: Callable | None) -> Any:
+        """Of an optimizer that may look at all parameters together: its own step. What it looks at comes, and leaves when it
+        looks at the next but one."""
+        self._begin()
+        states: States = self._optimizer.state
+        states.looked_at = self._looked_at
         try:
-            self._plain_step(optimizer)
+            result = self._plain_step(self._optimizer, closure)
         finally:
-            optimizer.param_groups = groups
-            if state.end is not None:
-                state.values = optimizer.state.pop(parameter, {})
+            states.looked_at = None
+        for state in states.values():
+            self._store.leave(state)
+        self._end_step()
+        return result
 
-    def _update_during_backward(self) -> list:
-        accumulators = []
+    def _looked_at(self, state: StateDict) -> None:
+        if any(state is each for each in self._updated[-2:]):
+            return
+        self._bring(state)
+        self._updated.append(state)
+        if len(self._updated) > 2:
+            self._store.leave(self._updated[-3])
+
+    def _bring(self, state: StateDict | None) -> None:
+        """And those that were updated behind it in the last step."""
+        self._store.bring(state)
+        self._store.bring_ahead(self._order[len(self._updated) + 1 :])
+
+    # -- in the backward pass
+
+    def _hook_parameters(self) -> None:
+        import torch
+
         for group in self._optimizer.param_groups:
             for parameter in group["params"]:
-                if not parameter.requires_grad:
-                    continue
-                # What adds to parameter.grad: its hooks run when the gradient is complete. It lives as long as it is kept.
-                accumulator = parameter.expand_as(parameter).grad_fn.next_functions[0][0]
-                accumulator.register_hook(lambda *_, parameter=parameter, group=group: self._apply(parameter, group))
-                accumulators.append(accumulator)
-        return accumulators
+                if parameter.requires_grad and parameter not in self._accumulators:
+                    # What adds to parameter.grad: its hooks run when the gradient is complete. It lives as long as it is kept.
+                    with torch.enable_grad():
+                        accumulator = parameter.expand_as(parameter).grad_fn.next_functions[0][0]
+                    accumulator.register_hook(lambda *_, parameter=parameter: self._apply(parameter))
+                    self._accumulators[parameter] = accumulator
 
-    def _apply(self, parameter, group) -> None:
-        if parameter.grad is None:
+    def _apply(self, parameter: torch.Tensor) -> None:
+        group = next((each for each in self._optimizer.param_groups if any(parameter is one for one in each["params"])), None)
+        if group is None or parameter.grad is None:
             return
-        self._update(parameter, group)
-        parameter.grad = None
-
-    # -- leaving and coming back
-
-    def _leave(self, state: _State) -> None:
-        values = self._optimizer.state[state.parameter] if state.end is None else state.values
-        state.tensors = [
-            tensor
-            for tensor in values.values()
-            if hasattr(tensor, "data_ptr") and self._memory.owns(tensor.data_ptr())
-            and storage_of(tensor).nbytes() == tensor.numel() * tensor.element_size()
-        ]
-        if not state.tensors:
-            return
-        store = self._open_store()
-        state.ids = [store.leave(tensor.data_ptr(), storage_of(tensor).nbytes()) for tensor in state.tensors]
-        if None in state.ids:
-            raise RuntimeError(f"the file of the optimizer's state in {self._folder} is full")
-        state.place = "leaving"
-        self._leaving.append(state)
-        while sum(each.nbytes() for each in self._leaving) > self._window:
-            self._finish_leaving(self._leaving[0])
-        while self._leaving and all(store.left(each) for each in self._leaving[0].ids):
-            self._finish_leaving(self._leaving[0])
-
-    def _finish_leaving(self, state: _State) -> None:
-        for tensor, each in zip(state.tensors, state.ids):
-            self._store.wait_left(each)
-            storage_of(tensor).resize_(0)
-        state.place = "away"
-        self._leaving.remove(state)
-
-    def _bring_ahead(self, state: _State) -> None:
-        """Of those that were updated behind this one in the last step, as many as the window holds."""
-        position = len(self._updated) + 1
-        room = self._window - sum(each.nbytes() for each in self._coming)
-        for each in self._order[position:]:
-            if each.place == "coming":
-                continue
-            if each.place != "away" or each.nbytes() > room:
-                return
-            self._bring(each)
-            room -= each.nbytes()
-
-    def _bring(self, state: _State) -> None:
-        if state.place == "leaving":
-            self._finish_leaving(state)
-        if state.place != "away":
-            return
-        for tensor, each in zip(state.tensors, state.ids):
-            storage_of(tensor).resize_(tensor.numel() * tensor.element_size())
-            self._store.bring(each, tensor.data_ptr())
-        state.place = "coming"
-        self._coming.append(state)
-
-    def _wait_for(self, state: _State) -> None:
-        if state.place != "coming":
-            return
-        for each in state.ids:
-            self._store.wait_here(each)
-            self._store.forget(each)
-        state.place, state.ids = "here", []
-        self._coming.remove(state)
-
-    def _bring_all_before(self, name: str) -> None:
-        plain = getattr(self._optimizer, name)
-
-        def called(*arguments, **more):
-            self.bring_all()
-            return plain(*arguments, **more)
-
-        setattr(self._optimizer, name, called)
-
-    def _open_store(self):
-        if self._store is None:
-            from sluice import _core
-
-            weights = sum(p.numel() * 4 for group in self._optimizer.param_groups for p in group["params"])
-            self._store = _core.SavedStore(self._folder, 3 * weights + 2 * self._window)
-        return self._store
+        if type(self._optimizer.state) is not States:
+            self._begin()
+        self._surely(lambda: self._update(parameter, group) if parameter.grad is not None else None)
 
 
-def _part(value, parameter, state: _State):
-    if not hasattr(value, "numel") or value.numel() != parameter.numel():
-        return value.clone() if hasattr(value, "clone") else value  # a number of steps: each part counts its own
-    return value.view(-1)[state.begin : state.end].clone()
-
-
-def _joined(parameter, parts: list[dict]) -> dict:
-    """The state of a whole parameter."""
-    import torch
-
-    sizes = [sum(part[name].numel() for part in parts) if torch.is_tensor(parts[0][name]) else 0 for name in parts[0]]
-    return {
-        name: torch.cat([part[name] for part in parts]).view_as(parameter) if size == parameter.numel() else parts[0][name]
-        for name, size in zip(parts[0], sizes)
-    }
-
-
-def offload_optimizer(optimizer, to: str, during_backward: bool = False, window: str | int = "64MiB"):
+def offload_optimizer(optimizer: torch.optim.Optimizer, to: str, during_backward: bool = False,
+                      window: str | int = "64MiB") -> torch.optim.Optimizer:
     """Keeps an optimizer's state (momentum, moments) on a disk. Returns the optimizer, which is used as before.
 
     Args:
-        optimizer: of PyTorch, whose step treats each parameter by itself: SGD, Adam, AdamW and most others.
+        optimizer: any; PyTorch's own (but LBFGS) hold a window of their state at once.
         to: a folder on a fast disk.
         during_backward: whether each parameter is updated as soon as its gradient is complete, which is then dropped, so
-            that there are never many gradients. For steps with one backward pass, without clipping of all gradients.
+            that there are never many gradients. For optimizers that treat each parameter by itself, and steps with one
+            backward pass, without clipping of all gradients.
         window: bytes of state that may be on its way at once, in each direction.
 
-    ``state_dict()`` brings everything back first; so do ``load_state_dict()`` and ``add_param_group()``.
+    Whoever looks at the state (``optimizer.state``, ``state_dict()``) has it in memory. Errors of the disk are raised when
+    the step is complete: what could not leave stays in memory.
     """
-    optimizer.offloaded = OffloadedOptimizer(optimizer, to, during_backward, window)
+    optimizer.offloaded = OffloadedOptimizer(optimizer, to, during_backward, window)  # type: ignore[attr-defined]
     return optimizer
+
+
+def _is_of(optimizer: torch.optim.Optimizer, names: tuple[str, ...]) -> bool:
+    """One of PyTorch's own of these names; what others make of them may do anything."""
+    import torch
+
+    if any(group.get("differentiable") for group in optimizer.param_groups):
+        return False  # a graph of the step: it is one
+    own = [getattr(torch.optim, name, None) for name in names]
+    for kind in type(optimizer).__mro__:
+        if kind in own:
+            return True
+        if vars(kind).keys() - {"__module__", "__doc__", "__init__"}:
+            return False
+    return False
+
+
+def _same(one: Any, other: Any) -> bool:
+    import torch
+
+    if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
+        return torch.equal(one, other)
+    return one is other or bool(one == other)

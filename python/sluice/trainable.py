@@ -57,6 +57,8 @@ def keeps_modes(module: torch.nn.Module) -> bool:
 def check_module(module: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
     import torch
 
+    if hasattr(optimizer, "offloaded"):
+        raise ValueError("the optimizer's state is offloaded, and a sluice.Trainer keeps it in its own memory: give it a plain one")
     if is_mirrored(module) or "state_dict" in vars(optimizer):
         raise RuntimeError("another sluice.Trainer has this module or optimizer: close it first")
     for name, parameter in module.named_parameters():

@@ -8,8 +8,7 @@ kind and, in each step, its learning rate, so schedules of rates go on as they a
 from __future__ import annotations
 
 import math
-import os
-import weakref
+import tempfile
 from typing import TYPE_CHECKING, Any, Callable, Iterable
 
 from sluice.capturing import capture
@@ -18,8 +17,8 @@ from sluice.exporting import OTHERWISE, batch_size, graph_inputs, graph_targets
 from sluice.mirroring import Mirror
 from sluice.optimizer_settings import LearningRate, optimizer_settings
 from sluice.optimizer_state import OptimizerState
-from sluice.temporary import TemporaryFolder
-from sluice.trainable import check_classes, check_inputs, check_module, ignored_label, keeps_modes, only_tensors
+from sluice.own_process import OfThisProcess
+from sluice.trainable import check_classes, check_inputs, check_module, ignored_label, only_tensors
 
 if TYPE_CHECKING:
     import torch
@@ -70,7 +69,7 @@ class Trainer:
         self._training: Any = None
         self._mirror: Mirror | None = None
         self._state: OptimizerState | None = None
-        self._removed: Callable | None = None
+        self._files: list = []  # of what is captured: without names, so that nothing is left of them
         check_module(module, optimizer)
 
     def step(self, inputs: Any, targets: Any = None) -> float:
@@ -92,8 +91,8 @@ class Trainer:
         self._training.change_batch(batch_size(inputs))
         batch = [self._as_wanted(tensors, targets, *wanted) for wanted in self._training.inputs()]
         loss = self._training.step([(tensor.data_ptr(), tensor.numel()) for tensor in batch], rate)
-        for counter in self._counters:
-            counter += 1
+        for counter, calls in self._counters:
+            counter += calls
         self._optimizer._step_count = getattr(self._optimizer, "_step_count", 0) + 1  # schedules warn without
         return loss
 
@@ -118,18 +117,25 @@ class Trainer:
         return means
 
     def close(self) -> None:
-        """Gives module and optimizer their values and the memory back. Both go on in PyTorch."""
+        """Gives module and optimizer their values and the memory back. Both go on in PyTorch.
+
+        Errors: where values cannot be read (a disk that fails). Module and optimizer are ordinary ones all the same: those
+        values are NaN, and may be loaded from a checkpoint.
+        """
         state, mirror = self._state, self._mirror
         self._state = self._mirror = None
         try:
             if state is not None:
                 state.end()
         finally:
-            if mirror is not None:
-                mirror.end()
-            self._training = None
-            if self._removed is not None:
-                self._removed()
+            try:
+                if mirror is not None:
+                    mirror.end()
+            finally:
+                self._training = None
+                for file in self._files:
+                    file.close()
+                self._files = []
 
     def __enter__(self) -> Trainer:
         return self
@@ -151,12 +157,13 @@ class Trainer:
 
     def _start(self, inputs: Any, targets: Any) -> None:
         check_module(self._module, self._optimizer)
-        folder = TemporaryFolder(self._folder or None)
-        self._removed = weakref.finalize(self, folder.close)
+        self._files = [tempfile.TemporaryFile(dir=self._folder or None) for _ in range(2)]
+        path, weights = (f"/proc/self/fd/{file.fileno()}" for file in self._files)
         try:
-            self._open(os.path.join(folder.name, "module.onnx"), inputs, targets)
+            self._open(path, weights, inputs, targets)
         except SluiceError as problem:
             self.close()
+            problem.message = problem.message.replace(path, type(self._module).__name__)
             if problem.kind in ("bad-input", "unsupported") and OTHERWISE not in problem.message:
                 raise SluiceError(f"{problem.message}\n{OTHERWISE}", problem.kind) from problem
             raise
@@ -169,7 +176,7 @@ class Trainer:
         tensors = graph_inputs(self._module, inputs)
         return only_tensors(tensors if self._ignored is not None else {**tensors, **graph_targets(targets)})
 
-    def _open(self, path: str, inputs: Any, targets: Any) -> None:
+    def _open(self, path: str, weights: str, inputs: Any, targets: Any) -> None:
         import torch
 
         from sluice import _train
@@ -177,21 +184,19 @@ class Trainer:
         self._ignored = ignored_label(self._loss, targets)
         own_loss = self._ignored is None
         tensors = self._tensors_of(inputs, targets)
-        capture(self._module, inputs, path, *((self._loss, targets) if own_loss else ()))
+        calls = capture(self._module, inputs, path, weights, *((self._loss, targets) if own_loss else ()))
         groups = {id(each): number for number, group in enumerate(self._optimizer.param_groups) for each in group["params"]}
         trained = {
             name: groups[id(value)] for name, value in self._module.state_dict(keep_vars=True).items()
             if value.requires_grad and id(value) in groups
         }
-        training = _train.ModuleTraining(
+        training: Any = OfThisProcess(_train.ModuleTraining(
             onnx=path, trained=trained, groups=list(zip(self._settings["weight_decays"], self._rate.parts)), own_loss=own_loss,
             optimizer=self._settings, threads=torch.get_num_threads(), fast=self._fast, planner=self._planner,
-            folder=self._folder, samples=batch_size(inputs), seed=self._seed)
+            folder=self._folder, samples=batch_size(inputs), seed=self._seed))
         self._given = {name: (tensor.shape[1:], tensor.dtype) for name, tensor in tensors.items()}
-        self._counters = [
-            part.num_batches_tracked for part in self._module.modules()
-            if getattr(part, "num_batches_tracked", None) is not None and (part.training or not keeps_modes(self._module))
-        ]
+        parts = dict(self._module.named_modules())
+        self._counters = [(parts[name].num_batches_tracked, count) for name, count in calls.items()]
         self._training = training
         self._mirror = Mirror(
             self._module, set(training.changing()),

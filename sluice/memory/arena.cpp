@@ -182,6 +182,8 @@ Result<Arena> Arena::map(Bytes bytes, const std::string& name) {
                  bytes};
   }
   Arena arena(data, bytes);
+  ::madvise(data, as_index(bytes),
+            MADV_DONTFORK);  // pages that are pinned for transfers would be copied for every child
   const bool advised = ::madvise(data, as_index(bytes), MADV_HUGEPAGE) == 0;
   const std::string setting = huge_page_setting();
   if (!advised || setting.empty() || setting == "never") {

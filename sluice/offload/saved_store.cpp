@@ -76,7 +76,8 @@ Status SavedStore::wait_left(Id id) { return out_->wait(entry(id).out); }
 void SavedStore::bring(Id id, std::byte* into) {
   const std::scoped_lock lock(mutex_);
   Entry& entry = entries_.at(id);
-  SLUICE_CHECK(has_moved(entry.out) && !entry.in, "bytes come back once, and after they have left");
+  SLUICE_CHECK(has_moved(entry.out) && (!entry.in || entry.in->done()),
+               "bytes come back after they have left, once at a time");
   entry.in = in_->put({entry.file.begin, address_of(into), entry.file.length()});
 }
 

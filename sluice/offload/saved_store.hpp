@@ -43,7 +43,7 @@ class SavedStore {
   bool left(Id id) const;
   Status wait_left(Id id);
 
-  // What has left begins to come back. `into`: like `from`; the caller's again when the bytes are here().
+  // What has left begins to come back, as often as wanted. `into`: like `from`; the caller's again when the bytes are here().
   void bring(Id id, std::byte* into);
   bool here(Id id) const;
   Status wait_here(Id id);  // after bring()

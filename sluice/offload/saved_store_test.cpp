@@ -48,13 +48,15 @@ TEST(SavedStoreTest, BytesComeBackAsTheyLeft) {
     ASSERT_TRUE(id.has_value());
     ASSERT_TRUE(store->wait_left(*id).ok());
     EXPECT_TRUE(store->left(*id));
-    clear(data);  // its memory is somebody else's now
-    const memory::Arena back = pages_for(bytes);
-    store->bring(*id, back.data());
-    const Status here = store->wait_here(*id);
-    ASSERT_TRUE(here.ok()) << here.error().message;
-    EXPECT_TRUE(store->here(*id));
-    EXPECT_TRUE(same(back, before)) << bytes;
+    clear(data);                            // its memory is somebody else's now
+    for (int time = 0; time < 2; ++time) {  // as often as wanted
+      const memory::Arena back = pages_for(bytes);
+      store->bring(*id, back.data());
+      const Status here = store->wait_here(*id);
+      ASSERT_TRUE(here.ok()) << here.error().message;
+      EXPECT_TRUE(store->here(*id));
+      EXPECT_TRUE(same(back, before)) << bytes;
+    }
     EXPECT_FALSE(store->empty());
     store->forget(*id);
     EXPECT_TRUE(store->empty());

@@ -174,7 +174,7 @@ Status export_onnx(const fs::path& source, const fs::path& target, const ReadPar
 
 Status try_export(const fs::path& source, const fs::path& target, Bytes most) {
   SLUICE_ASSIGN(const std::shared_ptr<::onnx::ModelProto> model, read_model(source));
-  SLUICE_ASSIGN(const auto initializers, Initializers::open(model, source.parent_path()));
+  SLUICE_ASSIGN(const auto initializers, Initializers::open(model, source));
   const Bytes bytes = bytes_of(*model, *initializers);
   if (bytes <= most) return try_to_write(target, as_index(bytes));
   SLUICE_RETURN_IF_ERROR(try_to_write(weights_beside(target), as_index(bytes)));

@@ -82,13 +82,13 @@ Result<std::vector<ForwardOutput>> outputs_of(Conversion& conversion, const ::on
 }
 
 Result<InferenceModel> forward_of(const std::filesystem::path& path, const std::shared_ptr<::onnx::ModelProto>& model) {
-  SLUICE_ASSIGN(std::shared_ptr<const Initializers> initializers, Initializers::open(model, path.parent_path()));
+  SLUICE_ASSIGN(std::shared_ptr<const Initializers> initializers, Initializers::open(model, path));
   SLUICE_ASSIGN(const Network network, Network::of(model->graph()));
   SLUICE_ASSIGN(const Order order, order_of(model->graph(), network, *initializers));
   const std::string name = model_name(path);
   InferenceModel result;
-  Conversion survey(*initializers, network, path.parent_path(), opset_of(*model), name);
-  Conversion conversion(*initializers, network, path.parent_path(), opset_of(*model), name);
+  Conversion survey(*initializers, network, path, opset_of(*model), name);
+  Conversion conversion(*initializers, network, path, opset_of(*model), name);
   for (Conversion* walk : {&survey, &conversion}) {
     walk->infers = true;
     walk->live = {order.begin(), order.end()};

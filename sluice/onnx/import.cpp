@@ -45,7 +45,7 @@ struct OpenModel {
 Result<OpenModel> open_model(const std::shared_ptr<::onnx::ModelProto>& model, const std::filesystem::path& path) {
   OpenModel opened;
   opened.model = model;
-  SLUICE_ASSIGN(opened.initializers, Initializers::open(model, path.parent_path()));
+  SLUICE_ASSIGN(opened.initializers, Initializers::open(model, path));
   SLUICE_ASSIGN(opened.network, Network::of(model->graph()));
   merge_patterns(opened.network, *opened.initializers);
   return Result<OpenModel>(std::move(opened));

@@ -91,7 +91,7 @@ std::map<std::string, bool> known_conditions(const ::onnx::ModelProto& model, co
     return node->op_type() == "If" && node->input_size() == 1 && node->output_size() > 0;
   };
   if (std::ranges::none_of(*order, is_branch)) return known;
-  Conversion survey(initializers, network, path.parent_path(), opset_of(model), model_name(path));
+  Conversion survey(initializers, network, path, opset_of(model), model_name(path));
   follow_options(survey, *order, options);
   const auto inputs = find_inputs(model.graph(), network, initializers, survey.live, options);
   if (inputs.ok()) bind_inputs(survey, *inputs, nullptr);
@@ -115,7 +115,7 @@ Result<Walked> walk_model(const ::onnx::ModelProto& model, const std::filesystem
   const std::string name = model_name(path);
 
   const auto survey_it = [&]() -> Result<Surveyed> {
-    Conversion survey(initializers, network, path.parent_path(), opset, name);
+    Conversion survey(initializers, network, path, opset, name);
     follow_options(survey, order, options);
     bind_inputs(survey, inputs, nullptr);
     SLUICE_ASSIGN(const graph::TensorId seen, converted_logits(survey, order, logits));
@@ -130,7 +130,7 @@ Result<Walked> walk_model(const ::onnx::ModelProto& model, const std::filesystem
                                  graph::to_string(surveyed.logits)));
   }
 
-  Conversion conversion(initializers, network, path.parent_path(), opset, name);
+  Conversion conversion(initializers, network, path, opset, name);
   follow_options(conversion, order, options);
   conversion.shared = surveyed.shared;
   const graph::TensorId labels = bind_inputs(conversion, inputs, loss ? &*loss : nullptr);

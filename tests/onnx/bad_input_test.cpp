@@ -199,6 +199,30 @@ TEST(OnnxBadInput, ExternalDataOutsideTheModelsFolder) {
   }
 }
 
+// As hubs keep what they have fetched: names in one folder, links to the files in another.
+TEST(OnnxBadInput, ExternalDataThatAreLinks) {
+  namespace fs = std::filesystem;
+  ModelMaker maker;
+  make_image_classifier(maker);
+  make_external(maker, "weights.bin", "432");
+  const fs::path blobs = maker.folder() / "blobs", names = maker.folder() / "names", others = maker.folder() / "others";
+  for (const fs::path& folder : {blobs, names, others}) fs::create_directory(folder);
+  fs::copy_file(maker.write(), blobs / "1");
+  for (const fs::path& folder : {blobs, others}) std::ofstream(folder / "2") << std::string(432, '\0');
+  fs::create_symlink("../blobs/1", names / "model.onnx");
+  fs::create_symlink("../blobs/2", names / "weights.bin");
+  const auto linked = onnx::import_onnx(names / "model.onnx", {});
+  EXPECT_TRUE(linked.ok()) << linked.error().message;
+  const fs::path alone = maker.folder() / "alone";
+  fs::create_directory(alone);
+  fs::copy_file(blobs / "1", alone / "model.onnx");
+  fs::create_symlink("../blobs/2", alone / "weights.bin");  // the model is no link: only its own folder's
+  EXPECT_THAT(onnx::import_onnx(alone / "model.onnx", {}).error().message, HasSubstr("outside the model's folder"));
+  fs::remove(names / "weights.bin");
+  fs::create_symlink("../others/2", names / "weights.bin");
+  EXPECT_THAT(onnx::import_onnx(names / "model.onnx", {}).error().message, HasSubstr("outside the model's folder"));
+}
+
 TEST(OnnxBadInput, TypesThatAreNotRead) {
   ModelMaker maker;
   make_image_classifier(maker);

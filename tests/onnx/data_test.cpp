@@ -101,16 +101,18 @@ TEST(OnnxData, InputsThatAreGivenValuesAreWeightsBesideTheModel) {
   maker.node("Gemm", {"h", "v", "b"}, {"logits"});
   maker.output("logits");
   const std::filesystem::path path = maker.write();
+  const std::filesystem::path weights = maker.folder() / "w";
   const std::vector<float> w(200 * 100, 0.25F);
   const std::vector<float> v(100 * 200, 0.5F);
   const std::vector<float> b(200, -3.0F);
   onnx::InputValues values{{"w", std::as_bytes(std::span(w))}, {"b", std::as_bytes(std::span(b))}, {"unused", {}}};
-  EXPECT_EQ(onnx::give_inputs_values(path, values, {"x"}).error().message, "input 'v' has no value, and is not fed");
+  EXPECT_EQ(onnx::give_inputs_values(path, weights, values, {"x"}).error().message,
+            "input 'v' has no value, and is not fed");
   values["v"] = std::as_bytes(std::span(b));
-  EXPECT_EQ(onnx::give_inputs_values(path, values, {"x"}).error().code, ErrorCode::kMismatch);
+  EXPECT_EQ(onnx::give_inputs_values(path, weights, values, {"x"}).error().code, ErrorCode::kMismatch);
   values["v"] = std::as_bytes(std::span(v));
-  ASSERT_TRUE(onnx::give_inputs_values(path, values, {"x"}).ok());
-  EXPECT_EQ(std::filesystem::file_size(path.string() + ".weights"), (w.size() + v.size()) * sizeof(float));
+  ASSERT_TRUE(onnx::give_inputs_values(path, weights, values, {"x"}).ok());
+  EXPECT_EQ(std::filesystem::file_size(weights), (w.size() + v.size()) * sizeof(float));
   const auto model = onnx::import_onnx(path, {});
   ASSERT_TRUE(model.ok()) << model.error().message;
   EXPECT_EQ(given(*model, "w"), w);

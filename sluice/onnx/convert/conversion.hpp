@@ -45,13 +45,13 @@ using SharedInitializers = std::set<std::string>;
 
 class Conversion {
  public:
-  Conversion(const Initializers& given, const Network& nodes, const std::filesystem::path& model_folder,
+  Conversion(const Initializers& given, const Network& nodes, const std::filesystem::path& model_file,
              std::int64_t version, const std::string& model_name)
-      : initializers(given), network(nodes), folder(model_folder), opset(version), builder(model_name) {}
+      : initializers(given), network(nodes), file(model_file), opset(version), builder(model_name) {}
 
   const Initializers& initializers;
   const Network& network;
-  const std::filesystem::path folder;
+  const std::filesystem::path file;
   const std::int64_t opset;
   graph::GraphBuilder builder;
   ParameterSources sources;

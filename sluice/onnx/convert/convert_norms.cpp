@@ -94,6 +94,7 @@ Status convert_batch_norm(Node& node) {
   SLUICE_ASSIGN(const graph::TensorId parameter, node.conversion.parameter(scale_shift, name + ".scale_shift"));
   SLUICE_ASSIGN(const graph::TensorId statistics,
                 node.conversion.parameter(running, name + ".running", graph::Role::kBuffer));
+  if (node.conversion.as_stated && image[0] * image[2] * image[3] == 1) return node.error(kOneValue);
   if (shape != image) x = node.builder.reshape(x, image);
   attributes.activation = node.absorb_activation();
   const bool applies = node.conversion.infers && !trains;

@@ -58,6 +58,7 @@ Status normalise_groups(Node& node, std::int64_t groups, bool values_by_group) {
   if (shape.size() < 3) return node.error(fmt::format("needs x [N, C, ...], got {}", graph::to_string(shape)));
   if (groups == 0) groups = shape[1];
   if (groups < 1 || shape[1] % groups != 0) return node.error(fmt::format("has {} groups of {}", groups, shape[1]));
+  if (node.conversion.as_stated && graph::element_count(shape) == groups) return node.error(kOneValue);
   const float epsilon = node.attributes.real("epsilon", 1e-5F);
   const graph::TensorId rows =
       reshape_to(node, x, {shape[0] * groups, graph::element_count(shape) / (shape[0] * groups)});

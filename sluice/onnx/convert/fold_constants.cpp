@@ -34,7 +34,7 @@ using Fold = Result<HostArray> (*)(Node& node, const Arrays& inputs);
 
 Result<HostArray> fold_constant(Node& node, const Arrays& /*inputs*/) {
   if (const ::onnx::TensorProto* tensor = node.attributes.tensor("value")) {
-    SLUICE_ASSIGN(const TensorSource source, check_tensor(*tensor, node.conversion.folder));
+    SLUICE_ASSIGN(const TensorSource source, check_tensor(*tensor, node.conversion.file));
     return read_array(source);
   }
   if (node.attributes.has("value_float")) return scalar(node.attributes.real("value_float", 0));
@@ -46,7 +46,7 @@ Result<HostArray> fold_constant(Node& node, const Arrays& /*inputs*/) {
 Result<HostArray> fold_constant_of_shape(Node& node, const Arrays& inputs) {
   HostArray each = scalar(0);
   if (const ::onnx::TensorProto* tensor = node.attributes.tensor("value")) {
-    SLUICE_ASSIGN(const TensorSource source, check_tensor(*tensor, node.conversion.folder));
+    SLUICE_ASSIGN(const TensorSource source, check_tensor(*tensor, node.conversion.file));
     SLUICE_ASSIGN(each, read_array(source));
   }
   const auto count = checked_count(inputs[0].ints, kMostArrayElements);

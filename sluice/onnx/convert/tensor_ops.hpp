@@ -7,6 +7,11 @@
 
 namespace sluice::onnx {
 
+// PyTorch refuses to normalise it in training, and so is refused where nodes train as they state.
+inline constexpr const char* kOneValue =
+    "normalises batches of one value per channel (\"Expected more than 1 value per channel when training\"): leave out "
+    "a last batch that is too small";
+
 inline constexpr std::int64_t kMostMatrixTerms = std::int64_t{1} << 22;
 
 // a op b, broadcast against each other.

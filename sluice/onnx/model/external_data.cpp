@@ -17,19 +17,35 @@ Result<std::int64_t> entry_number(const std::string& key, const std::string& tex
   return bad_input(fmt::format("its external data has the {} '{}'", key, text));
 }
 
-bool is_inside(const std::filesystem::path& file, const std::filesystem::path& folder) {
-  const std::filesystem::path relative = file.lexically_relative(folder);
+namespace fs = std::filesystem;
+
+bool is_inside(const fs::path& file, const fs::path& folder) {
+  const fs::path relative = file.lexically_relative(folder);
   return !relative.empty() && *relative.begin() != ".." && !relative.is_absolute();
 }
 
-Result<std::filesystem::path> external_file(const std::filesystem::path& folder, const std::string& location) {
+// Where it is when links are followed. A file that has no name any more is where it was made.
+fs::path real_place(fs::path file) {
+  constexpr int kMostLinks = 40;  // the kernel's limit
   std::error_code wrong;
-  const std::filesystem::path base = std::filesystem::weakly_canonical(folder.empty() ? "." : folder, wrong);
-  const std::filesystem::path file = std::filesystem::weakly_canonical(base / location, wrong);
-  if (location.empty() || location.find('\0') != std::string::npos || !is_inside(file, base)) {
+  for (int links = 0; links < kMostLinks && fs::is_symlink(file, wrong); ++links) {
+    file = file.parent_path() / fs::read_symlink(file, wrong);
+  }
+  return fs::weakly_canonical(file.parent_path().empty() ? "." : file.parent_path(), wrong) / file.filename();
+}
+
+Result<fs::path> external_file(const fs::path& model, const std::string& location) {
+  const fs::path folder = model.parent_path().empty() ? "." : model.parent_path();
+  const fs::path file = (folder / location).lexically_normal();
+  const bool named_inside =
+      !location.empty() && location.find('\0') == std::string::npos && is_inside(file, folder.lexically_normal());
+  std::error_code wrong;
+  const fs::path place = named_inside ? real_place(file) : fs::path();
+  if (!named_inside ||
+      (!is_inside(place, fs::weakly_canonical(folder, wrong)) && !is_inside(place, real_place(model).parent_path()))) {
     return bad_input(fmt::format("its external data is at '{}', outside the model's folder", location));
   }
-  if (!std::filesystem::is_regular_file(file, wrong)) {
+  if (!fs::is_regular_file(file, wrong)) {
     return Error{ErrorCode::kIo, fmt::format("its external data is missing: no file {}", file.string())};
   }
   return file;
@@ -38,7 +54,7 @@ Result<std::filesystem::path> external_file(const std::filesystem::path& folder,
 }  // namespace
 
 Result<ExternalData> find_external_data(const ::onnx::TensorProto& proto, std::int64_t bytes,
-                                        const std::filesystem::path& folder) {
+                                        const std::filesystem::path& model) {
   ExternalData source;
   std::string location;
   std::int64_t length = bytes;
@@ -54,7 +70,7 @@ Result<ExternalData> find_external_data(const ::onnx::TensorProto& proto, std::i
   if (length != bytes) {
     return bad_input(fmt::format("takes {} bytes, but its external data says {}", bytes, length));
   }
-  SLUICE_ASSIGN(source.file, external_file(folder, location));
+  SLUICE_ASSIGN(source.file, external_file(model, location));
   std::error_code wrong;
   const auto available = static_cast<std::int64_t>(std::filesystem::file_size(source.file, wrong));
   if (wrong || source.offset > available || bytes > available - source.offset) {
@@ -80,6 +96,10 @@ void place_outside(::onnx::TensorProto& tensor, const std::string& location, std
 
 namespace {
 
+Error cannot_write(const fs::path& path) {
+  return Error{ErrorCode::kIo, fmt::format("cannot write {}: is the disk full?", path.string())};
+}
+
 // A file that data are appended to.
 class DataFile {
  public:
@@ -93,7 +113,7 @@ class DataFile {
 
   Status finish() {
     if (stream_.flush()) return {};
-    return Error{ErrorCode::kIo, fmt::format("cannot write {}: is the disk full?", path_.string())};
+    return cannot_write(path_);
   }
 
  private:
@@ -121,12 +141,12 @@ Result<::onnx::TensorProto> initializer_of(const ::onnx::ValueInfoProto& input, 
 
 }  // namespace
 
-Status give_inputs_values(const std::filesystem::path& path, const InputValues& values,
-                          const std::set<std::string>& fed) {
+Status give_inputs_values(const std::filesystem::path& path, const std::filesystem::path& weights,
+                          const InputValues& values, const std::set<std::string>& fed) {
   constexpr std::size_t kSmallest = 64 << 10;
   SLUICE_ASSIGN(const std::shared_ptr<::onnx::ModelProto> model, read_model(path));
   ::onnx::GraphProto& graph = *model->mutable_graph();
-  DataFile beside(path.string() + ".weights");
+  DataFile beside(weights);
   std::vector<::onnx::ValueInfoProto> kept;
   for (const ::onnx::ValueInfoProto& input : graph.input()) {
     if (fed.contains(input.name())) {
@@ -147,7 +167,9 @@ Status give_inputs_values(const std::filesystem::path& path, const InputValues& 
   }
   *graph.mutable_input() = {kept.begin(), kept.end()};
   SLUICE_RETURN_IF_ERROR(beside.finish());
-  return write_model(path, *model);
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  if (model->SerializeToOstream(&file) && file.flush()) return {};
+  return cannot_write(path);
 }
 
 }  // namespace sluice::onnx

@@ -146,7 +146,7 @@ bool TensorSource::is_integer() const {
   }
 }
 
-Result<TensorSource> check_tensor(const TensorProto& proto, const std::filesystem::path& folder) {
+Result<TensorSource> check_tensor(const TensorProto& proto, const std::filesystem::path& model_file) {
   TensorSource source;
   source.proto = &proto;
   source.shape.assign(proto.dims().begin(), proto.dims().end());
@@ -159,7 +159,7 @@ Result<TensorSource> check_tensor(const TensorProto& proto, const std::filesyste
   if (!count) return bad_input(fmt::format("has the impossible shape {}", graph::to_string(source.shape)));
   source.count = *count;
   if (proto.data_location() == TensorProto::EXTERNAL) {
-    SLUICE_ASSIGN(ExternalData data, find_external_data(proto, source.count * size, folder));
+    SLUICE_ASSIGN(ExternalData data, find_external_data(proto, source.count * size, model_file));
     source.external = std::move(data.file);
     source.offset = data.offset;
     return source;
@@ -250,12 +250,12 @@ void write_floats(std::span<const float> values, TensorProto& proto) {
 }
 
 Result<std::shared_ptr<const Initializers>> Initializers::open(std::shared_ptr<const ::onnx::ModelProto> model,
-                                                               const std::filesystem::path& folder) {
+                                                               const std::filesystem::path& file) {
   auto result = std::make_shared<Initializers>();
   std::string wrong;
   ErrorCode code = ErrorCode::kBadInput;
   for (const TensorProto& proto : model->graph().initializer()) {
-    Result<TensorSource> source = check_tensor(proto, folder);
+    Result<TensorSource> source = check_tensor(proto, file);
     if (!source.ok()) {
       wrong += fmt::format("\n  initializer '{}' {}", proto.name(), source.error().message);
       code = source.error().code;

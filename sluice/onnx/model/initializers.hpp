@@ -1,7 +1,7 @@
 // The tensors that came with a model: where each one's bytes are, and their values as floats or integers.
 //
 // The file is not trusted: extents, lengths and paths are checked before anything is read or allocated. External data
-// must lie in the model's folder. Thread safety: reading is const and safe from several threads.
+// must lie in the model's folder (external_data.hpp). Thread safety: reading is const and safe from several threads.
 #pragma once
 
 #include <filesystem>
@@ -29,7 +29,7 @@ struct TensorSource {
 };
 
 // Errors (kBadInput) say what does not fit, without the tensor's name; kIo for missing external files.
-Result<TensorSource> check_tensor(const ::onnx::TensorProto& proto, const std::filesystem::path& folder);
+Result<TensorSource> check_tensor(const ::onnx::TensorProto& proto, const std::filesystem::path& model_file);
 
 // All elements; at most kMostArrayElements.
 Result<HostArray> read_array(const TensorSource& source);
@@ -47,7 +47,7 @@ class Initializers {
  public:
   // Checks every initializer of the graph. Errors list all that are wrong, with their names.
   static Result<std::shared_ptr<const Initializers>> open(std::shared_ptr<const ::onnx::ModelProto> model,
-                                                          const std::filesystem::path& folder);
+                                                          const std::filesystem::path& file);
 
   const TensorSource* find(const std::string& name) const;
   const std::map<std::string, TensorSource>& all() const { return sources_; }
