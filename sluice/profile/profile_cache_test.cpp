@@ -186,8 +186,9 @@ TEST_F(ProfileCacheTest, WhateverItsNumbersAreWhatIsReadCanBeReckonedWith) {
   whole.put_placement("conv", slow_tier(1e9), kPlaced);
   ASSERT_TRUE(whole.save().ok());
   const nlohmann::json sound = nlohmann::json::parse(std::ifstream(whole.path()));
+  const nlohmann::json flat = sound.flatten();
   int ignored = 0;
-  for (const auto& [pointer, value] : sound.flatten().items()) {
+  for (const auto& [pointer, value] : flat.items()) {
     if (!value.is_number() || pointer == "/version") continue;
     for (const nlohmann::json& wrong :
          {nlohmann::json(0), nlohmann::json(-1), nlohmann::json(1e308), nlohmann::json(5e-324), nlohmann::json(4097),

@@ -57,7 +57,7 @@ Values plain_values(const graph::Graph& graph) {
 class SerialRun {
  public:
   SerialRun(const graph::Graph& graph, const program::Program& program)
-      : graph_(graph), program_(program), ops_(graph, {.by_choice = true}) {
+      : program_(program), ops_(graph, {.by_choice = true}) {
     for (std::size_t tier = 0; tier < program.arena_bytes.size(); ++tier) {
       const bool stitched = tier == as_index(memory::kFastTier);
       tiers_.emplace_back(program.arena_bytes[tier], stitched ? std::span<const memory::Stitch>(program.stitches)
@@ -93,7 +93,6 @@ class SerialRun {
     std::memmove(at(transfer.to), at(transfer.from), as_index(transfer.bytes));
   }
 
-  const graph::Graph& graph_;
   const program::Program& program_;
   testing::MixingGraph ops_;
   std::vector<GuardedTier> tiers_;

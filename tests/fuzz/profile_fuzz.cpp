@@ -5,7 +5,6 @@
 #include "sluice/memory/machine_json.hpp"
 #include "sluice/memory/requests.hpp"
 #include "sluice/profile/access_profile_file.hpp"
-#include "sluice/profile/cost_model.hpp"
 #include "sluice/profile/op_estimate.hpp"
 #include "sluice/profile/profile_cache.hpp"
 #include "sluice/profile/profile_file.hpp"

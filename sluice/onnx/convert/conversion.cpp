@@ -131,8 +131,8 @@ Value Conversion::value(const std::string& name) {
 
 void Conversion::set(const std::string& name, Value value) {
   if (value.kind == Value::Kind::kArray) {
-    constant_bytes_ +=
-        value.array->count() * static_cast<Bytes>(value.array->is_integer ? sizeof(std::int64_t) : sizeof(float));
+    count_constant(value.array->count() *
+                   (value.array->is_integer ? Bytes{sizeof(std::int64_t)} : Bytes{sizeof(float)}));
   }
   values_[name] = std::move(value);
 }
@@ -173,7 +173,7 @@ Result<graph::TensorId> Conversion::parameter(const Weights& weights, const std:
   if (weights == nullptr) return Error{ErrorCode::kBadInput, "its weights are put together from too many pieces"};
   const std::string text = weights->text();
   if (const auto found = parameters_.find(text); found != parameters_.end()) return found->second;
-  constant_bytes_ += static_cast<Bytes>(weights->values.size() * sizeof(float));
+  count_constant(static_cast<Bytes>(weights->values.size() * sizeof(float)));
   std::set<std::string> names;
   weights->collect_initializers(names);
   uses_.emplace(text, weights);

@@ -68,8 +68,9 @@ class Conversion {
   Value value(const std::string& name);
   void set(const std::string& name, Value value);
 
-  // What has been computed from constants so far and is kept; kBadInput where that is more than a file with so many
-  // bytes of weights may ask for.
+  // What is made of constants, and kept: arrays and literals (counted by set() and parameter()), matrices. kBadInput
+  // where it is more so far than a file with so many bytes of weights may ask for.
+  void count_constant(Bytes bytes) { constant_bytes_ += bytes; }
   Status check_constants() const;
   std::optional<graph::Shape> shape(const Value& value) const;
 

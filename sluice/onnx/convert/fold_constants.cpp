@@ -4,32 +4,18 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <memory>
 #include <numeric>
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/onnx/arrays/array_ops.hpp"
 #include "sluice/onnx/convert/converters.hpp"
+#include "sluice/onnx/convert/fold_inputs.hpp"
 #include "sluice/onnx/model/element_type.hpp"
 
 namespace sluice::onnx {
 namespace {
 
-// The inputs of a node, which nobody copies: they may be large and many.
-class Arrays {
- public:
-  void push_back(std::shared_ptr<const HostArray> array) { arrays_.push_back(std::move(array)); }
-  std::size_t size() const { return arrays_.size(); }
-  const HostArray& operator[](std::size_t i) const { return *arrays_[i]; }
-  std::vector<const HostArray*> all() const {
-    std::vector<const HostArray*> found;
-    for (const auto& array : arrays_) found.push_back(array.get());
-    return found;
-  }
-
- private:
-  std::vector<std::shared_ptr<const HostArray>> arrays_;
-};
+using Arrays = FoldInputs;
 using Fold = Result<HostArray> (*)(Node& node, const Arrays& inputs);
 
 Result<HostArray> fold_constant(Node& node, const Arrays& /*inputs*/) {

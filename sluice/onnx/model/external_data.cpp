@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "sluice/base/parse.hpp"
+#include "sluice/onnx/arrays/host_array.hpp"
 #include "sluice/onnx/model/element_type.hpp"
 #include "sluice/onnx/model/model_file.hpp"
 
@@ -128,15 +129,16 @@ Result<::onnx::TensorProto> initializer_of(const ::onnx::ValueInfoProto& input, 
   ::onnx::TensorProto tensor;
   tensor.set_name(input.name());
   tensor.set_data_type(type.elem_type());
-  std::int64_t count = 1;
+  graph::Shape shape;
   for (const auto& dimension : type.shape().dim()) {
     tensor.add_dims(dimension.dim_value());
-    count *= dimension.dim_value();
+    shape.push_back(dimension.dim_value());
   }
   const std::int64_t element = element_bytes(type.elem_type());
+  const std::int64_t count = checked_count(shape).value_or(-1);
   if (element != 0 && count * element == static_cast<std::int64_t>(bytes)) return tensor;
-  return Error{ErrorCode::kMismatch, fmt::format("input '{}' has {} elements of type {}; its value has {} bytes",
-                                                 input.name(), count, type.elem_type(), bytes)};
+  return Error{ErrorCode::kMismatch, fmt::format("input '{}' has the shape {} of type {}; its value has {} bytes",
+                                                 input.name(), graph::to_string(shape), type.elem_type(), bytes)};
 }
 
 }  // namespace

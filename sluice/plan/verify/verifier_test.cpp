@@ -274,62 +274,6 @@ TEST_F(VerifierTest, WellFormed) {
   }
 }
 
-TEST_F(VerifierTest, ArenasAreWholePagesThatAProcessCanHave) {
-  for (const Bytes bytes : {Bytes{20481}, Bytes{24575}, Bytes{-4096}, std::numeric_limits<Bytes>::min(),
-                            std::numeric_limits<Bytes>::max() / 4096 * 4096, Bytes{1} << 48}) {
-    SCOPED_TRACE(bytes);
-    step_ = testing::tiny_step();
-    step_.plan.budgets[0] = std::numeric_limits<Bytes>::max();
-    step_.plan.arena_bytes[0] = bytes;
-    expect_only("well-formed");
-  }
-  step_ = testing::tiny_step();
-  step_.plan.budgets[0] = 24575;
-  EXPECT_THAT(rules_broken(step_), ::testing::IsEmpty()) << "a budget may be any number of bytes";
-  step_.plan.budgets[0] = -1;
-  expect_only("well-formed");
-}
-
-TEST_F(VerifierTest, AnArenaIsWithinItsBudget) {
-  step_.plan.arena_bytes[1] = step_.plan.budgets[1] + memory::kBlockAlignment;
-  expect_only("within-budget");
-}
-
-TEST_F(VerifierTest, StitchesTakeNoMorePageTablesThanTheyAreWorth) {
-  const Bytes arena = step_.plan.arena_bytes[0];
-  step_.plan.stitches = {{arena, {{8192, 12288}, {0, 4096}}}};
-  EXPECT_THAT(rules_broken(step_), ::testing::IsEmpty());
-  step_.plan.stitches.front().address += Bytes{2} * kMiB;
-  expect_only("well-formed");  // addresses that nothing uses
-  step_.plan.stitches.front().address = std::numeric_limits<Bytes>::max() / 4096 * 4096;
-  expect_only("well-formed");
-  step_.plan.stitches.clear();
-  for (Bytes address = arena; address < Bytes{1} * kGiB; address += arena) {
-    step_.plan.stitches.push_back({address, {{0, arena}}});
-  }
-  EXPECT_THAT(rules_broken(step_), ::testing::IsEmpty());
-  for (int i = 0; i < 2; ++i) {
-    step_.plan.stitches.push_back({memory::stitch_end(step_.plan.stitches.back()), {{0, arena}}});
-  }
-  expect_only("well-formed");
-}
-
-TEST_F(VerifierTest, StitchesAreNoMoreThanAProcessCanMap) {
-  for (Bytes address = step_.plan.arena_bytes[0]; step_.plan.stitches.size() <= 60'000; address += 4096) {
-    step_.plan.stitches.push_back({address, {{0, 4096}}});
-  }
-  expect_only("well-formed");
-  step_.plan.stitches.pop_back();
-  EXPECT_THAT(rules_broken(step_), ::testing::IsEmpty());
-}
-
-TEST_F(VerifierTest, SchedulesAreNoLongerThanAnyoneRepeats) {
-  for (int slot = 0; slot < 64 * step_.graph.op_count() + 1; ++slot) step_.plan.schedule.push_back(0);
-  step_.plan.ops.resize(step_.plan.schedule.size(), step_.plan.ops[0]);
-  expect_only("well-formed");
-  EXPECT_THAT(verify_plan(step_.graph, step_.machine, step_.plan).front().message, HasSubstr("more than 64 for each"));
-}
-
 TEST_F(VerifierTest, RefusesImplementationsThatTheOpHasNot) {
   step_.plan.ops[0].implementation = 1;
   expect_only("well-formed");
