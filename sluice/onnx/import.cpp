@@ -77,8 +77,9 @@ Result<OpenModel> open_without_branches(const std::shared_ptr<::onnx::ModelProto
 
 Result<ImportedModel> import_model(const std::filesystem::path& path, const OnnxOptions& options) {
   SLUICE_ASSIGN(const std::shared_ptr<::onnx::ModelProto> model, read_model(path));
-  const auto in_file = [&](const Error& error) {
-    return Error{error.code, fmt::format("{}: {}", path.string(), error.message)};
+  const auto in_file = [&](Error error) {
+    error.message = fmt::format("{}: {}", path.string(), error.message);
+    return error;
   };
   ImportedModel result;
   auto opened = open_without_branches(model, path, options, result.notes);

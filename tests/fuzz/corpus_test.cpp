@@ -79,6 +79,17 @@ TEST_P(FuzzTargets, EndWhateverTheBytes) {
 INSTANTIATE_TEST_SUITE_P(Every, FuzzTargets, ::testing::ValuesIn(fuzz_targets().begin(), fuzz_targets().end()),
                          [](const auto& test) { return std::string(test.param.name); });
 
+// A corpus whose files are refused at their first key tests nothing.
+TEST(FuzzCorpus, HoldsFilesThatAreRead) {
+  const auto count_read = [](std::string_view target, auto reads) {
+    const std::vector<std::string> corpus = read_corpus(target);
+    return std::ranges::count_if(corpus, reads);
+  };
+  EXPECT_EQ(count_read("profile", is_read_as_profile), 1);
+  EXPECT_EQ(count_read("accesses", is_read_as_accesses), 1);
+  EXPECT_EQ(count_read("cache", is_read_as_cache), 1);
+}
+
 TEST(FuzzedPlans, AreAcceptedOftenEnough) {
   SeededRandom random(3);
   const PlanCounts before = plan_counts();

@@ -5,13 +5,13 @@
 namespace sluice::tests {
 namespace {
 
-const std::vector<data::InputTensor>& images() {
+const std::vector<data::InputTensor>& image_tensors() {
   static const std::vector<data::InputTensor> tensors = {{"images", graph::Content::kImages, {2, 1, 28, 28}, 0},
                                                          {"labels", graph::Content::kLabels, {2}, 10}};
   return tensors;
 }
 
-const std::vector<data::InputTensor>& tokens() {
+const std::vector<data::InputTensor>& text_tensors() {
   static const std::vector<data::InputTensor> tensors = {{"tokens", graph::Content::kTokens, {2, 5}, 256},
                                                          {"labels", graph::Content::kNextTokens, {2, 5}, 256}};
   return tensors;
@@ -34,8 +34,8 @@ void fuzz_data(std::string_view input) {
   const std::string_view rest = input.empty() ? input : input.substr(1);
   input_file(rest.substr(0, cut), "train-images-idx3-ubyte");
   input_file(rest.substr(std::min(cut, rest.size())), "train-labels-idx1-ubyte");
-  fill("mnist:" + input_folder().string(), images());
-  fill("tokens:" + input_file(input, "text").string(), tokens());
+  fill("mnist:" + input_folder().string(), image_tensors());
+  fill("tokens:" + input_file(input, "text").string(), text_tensors());
 }
 
 }  // namespace sluice::tests

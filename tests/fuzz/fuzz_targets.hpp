@@ -32,6 +32,11 @@ void fuzz_allocation(std::string_view input);     // an offset-assignment proble
 void fuzz_onnx(std::string_view input);           // a model
 void fuzz_data(std::string_view input);           // images and labels of MNIST and CIFAR, text
 
+// The same of some, and whether the input was read to its end.
+bool is_read_as_profile(std::string_view input);
+bool is_read_as_cache(std::string_view input);
+bool is_read_as_accesses(std::string_view input);
+
 // Plans that were verified so far, and how many of them were accepted.
 struct PlanCounts {
   std::int64_t verified = 0, accepted = 0;
