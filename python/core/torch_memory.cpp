@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "python/core/hooks.hpp"
 #include "python/core/in_place.hpp"
 #include "python/core/pool_memory.hpp"
 #include "python/core/saved_storage.hpp"
@@ -139,6 +140,7 @@ PYBIND11_MODULE(_torch, module) {
   module.def("movable", &movable, py::arg("tensor"), py::arg("since"),
              "(a number of its storage, whether that was taken since then), or None where the tensor's bytes stay.");
   sluice::python::bind_saved_storage(module);
+  sluice::python::bind_hooks(module);
   module.def("begin_step", &begin_step,
              "Until its end, backward ops may write over the gradients that are theirs alone.");
   module.def("end_step", &end_step);

@@ -62,7 +62,8 @@ class Offload:
         if self._hooks is not None:
             raise RuntimeError("sluice.offload: this budget is in use already; steps do not nest")
         self._begin()
-        hooks = self._torch.autograd.graph.saved_tensors_hooks(self._pack, self._unpack)
+        pack, unpack = self._memory.pack(self._pack), self._memory.unpack(self._unpack)
+        hooks = self._torch.autograd.graph.saved_tensors_hooks(pack, unpack)
         hooks.__enter__()
         self._hooks = hooks
         self._memory.begin_step()

@@ -41,11 +41,14 @@ class Path:
 
     def happen(self, what: tuple, used: int, absent: int) -> int:
         """The event's number."""
-        self.prefixes.append(hash((self.prefixes[-1] if self.prefixes else 0, what)))
-        self.used.append(used)
-        self.absent.append(absent)
+        number = len(self.prefixes)
+        for each in (self.most, self.absent, self.used):
+            del each[number:]  # of an event that was interrupted
         self.most.append(used)
-        return len(self.used) - 1
+        self.absent.append(absent)
+        self.used.append(used)
+        self.prefixes.append(hash((self.prefixes[-1] if self.prefixes else 0, what)))
+        return number
 
     def growth(self, event: int) -> int:
         """What computing takes beyond what is there at the event."""

@@ -2,7 +2,7 @@
 
 import unittest
 
-from sluice.paths import Path, Saved
+from sluice.paths import KEPT_EVENTS, KEPT_PATHS, KnownPaths, Path, Plan, Saved
 
 MIB = 1 << 20
 
@@ -68,3 +68,39 @@ class PathTest(unittest.TestCase):
         short, long = step([10] * 4), step([10] * 6)
         self.assertEqual(short.prefixes[:5], long.prefixes[:5])
         self.assertNotEqual(short.prefixes[5], long.prefixes[5])
+
+
+class KnownPathsTest(unittest.TestCase):
+    def remember(self, known, sizes):
+        path = step(sizes)
+        known.remember(path, Plan(set(), []))
+        return path
+
+    def test_a_path_is_found_by_what_it_begins_with(self):
+        known = KnownPaths()
+        short, long = self.remember(known, [10] * 4), self.remember(known, [10] * 6)
+        self.assertIs(known.beginning(short.prefixes[3])[0], long, "the last of both")
+        self.assertIs(known.beginning(short.prefixes[-1])[0], short)
+        self.assertIsNone(known.beginning(step([11]).prefixes[-1]))
+
+    def test_the_paths_taken_longest_ago_are_forgotten(self):
+        known = KnownPaths()
+        paths = [self.remember(known, [10, 20 + number]) for number in range(KEPT_PATHS)]
+        self.remember(known, [10, 20])  # again
+        self.remember(known, [10, 1000])
+        self.assertIsNotNone(known.beginning(paths[0].prefixes[-1]))
+        self.assertIsNone(known.beginning(paths[1].prefixes[-1]))
+        self.assertIsNotNone(known.beginning(paths[0].prefixes[1]), "others begin like that")
+
+    def test_however_many_there_are_they_take_no_more(self):
+        known, sizes = KnownPaths(), []
+        for number in range(200):
+            self.remember(known, [10 + number % 7, *range(number, number + 40)])
+            sizes.append(len(known))
+        self.assertEqual(max(sizes), max(sizes[: 2 * KEPT_PATHS]))
+
+    def test_long_ones_are_few(self):
+        known = KnownPaths()
+        for number in range(4):
+            self.remember(known, [number + 1] * (KEPT_EVENTS // 2))
+            self.assertLessEqual(len(known), 2 * KEPT_EVENTS)
