@@ -1,6 +1,7 @@
 """Every optimizer of PyTorch's, and others, with its state offloaded: the same bits, whatever its state is and whoever looks."""
 
 import copy
+import gc
 import io
 import os
 import pickle
@@ -260,6 +261,7 @@ class OptimizersTest(unittest.TestCase):
         from sluice.memory import pool
 
         training = Training(optimizers()["Adam amsgrad"], wrap=self.offloaded(window="512KiB"))
+        gc.collect()  # optimizers of other tests
         room = []
         for step in range(40):
             training.step(step)
