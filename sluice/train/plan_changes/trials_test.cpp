@@ -188,7 +188,7 @@ TEST_P(PlanTrialsTest, ARunThatEndsInBetweenKnowsTheBestAndItsCheckpointIsGood) 
 }
 
 TEST_P(PlanTrialsTest, APlanThatCannotBeStartedEndsThem) {
-  machine_.tiers[1].capacity = Bytes{1} << 52;
+  machine_.tiers[1].capacity = Bytes{1} << 46;
   asked_.request.budgets[1] = machine_.tiers[1].capacity;
   for (plan::Plan& plan : plans_) plan.budgets = asked_.request.budgets;
   auto session = start_session();
