@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sluice/base/utf8.hpp"
 #include "sluice/onnx/convert/convert_nodes.hpp"
 #include "sluice/onnx/convert/converters.hpp"
 #include "sluice/onnx/given_weights.hpp"
@@ -109,8 +110,8 @@ Result<InferenceModel> forward_of(const std::filesystem::path& path, const std::
 Result<InferenceModel> import_forward(const std::filesystem::path& path) {
   SLUICE_ASSIGN(const std::shared_ptr<::onnx::ModelProto> model, read_model(path));
   auto result = forward_of(path, model);
-  if (!result.ok()) return Error{result.error().code, fmt::format("{}: {}", path.string(), result.error().message)};
-  return result;
+  if (result.ok()) return result;
+  return Error{result.error().code, as_utf8(fmt::format("{}: {}", path.string(), result.error().message))};
 }
 
 bool supports_onnx_op(const std::string& op_type) { return find_converter(op_type) != nullptr || is_folded(op_type); }

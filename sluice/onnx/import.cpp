@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sluice/base/utf8.hpp"
 #include "sluice/onnx/convert/converters.hpp"
 #include "sluice/onnx/given_weights.hpp"
 #include "sluice/onnx/model/branches.hpp"
@@ -78,7 +79,7 @@ Result<OpenModel> open_without_branches(const std::shared_ptr<::onnx::ModelProto
 Result<ImportedModel> import_model(const std::filesystem::path& path, const OnnxOptions& options) {
   SLUICE_ASSIGN(const std::shared_ptr<::onnx::ModelProto> model, read_model(path));
   const auto in_file = [&](Error error) {
-    error.message = fmt::format("{}: {}", path.string(), error.message);
+    error.message = as_utf8(fmt::format("{}: {}", path.string(), error.message));  // attributes may be any bytes
     return error;
   };
   ImportedModel result;

@@ -20,7 +20,7 @@ namespace sluice::onnx {
 namespace {
 
 Error bad_model(const std::filesystem::path& path, const std::string& what) {
-  return {ErrorCode::kBadInput, fmt::format("{}: {}", path.string(), what)};
+  return {ErrorCode::kBadInput, as_utf8(fmt::format("{}: {}", path.string(), what))};
 }
 
 Error cannot_read(const std::filesystem::path& path) {
