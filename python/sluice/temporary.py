@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
 import tempfile
+from typing import Iterator
 
 _ends: set[int] = set()  # of the pipes that watchers read from
 
@@ -20,6 +22,7 @@ class TemporaryFolder:
     def __init__(self, within: str | None = None):
         self.name = tempfile.mkdtemp(prefix="sluice-", dir=within)
         self._process = os.getpid()
+        self._hidden: dict[str, int] = {}  # descriptors by name
         reading, self._end = os.pipe()
         _ends.add(self._end)
         try:
@@ -32,6 +35,25 @@ class TemporaryFolder:
         finally:
             os.close(reading)
 
+    def hide(self) -> None:
+        """Its files lose their names: where the process is killed, nothing is left, not even for a moment."""
+        for name in os.listdir(self.name):
+            path = os.path.join(self.name, name)
+            self._hidden[path] = os.open(path, os.O_RDONLY)
+            os.unlink(path)
+
+    @contextlib.contextmanager
+    def shown(self) -> Iterator[None]:
+        """What is hidden is there again, for a while."""
+        try:
+            for path, descriptor in self._hidden.items():
+                shutil.copyfile(f"/proc/self/fd/{descriptor}", path)
+            yield
+        finally:
+            for path in self._hidden:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(path)
+
     def _close_end(self) -> None:
         _ends.discard(self._end)
         os.close(self._end)
@@ -41,6 +63,8 @@ class TemporaryFolder:
         if self._process != os.getpid():
             return
         shutil.rmtree(self.name, ignore_errors=True)
+        while self._hidden:
+            os.close(self._hidden.popitem()[1])
         self._close_end()
         self._watcher.wait()
 

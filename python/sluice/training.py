@@ -89,7 +89,7 @@ class Trainer:
         rate = self._rate.now()
         tensors = check_inputs(self._tensors_of(inputs, targets), self._given)
         self._mirror.release()
-        self._training.change_batch(batch_size(inputs))
+        self._change_batch(batch_size(inputs))
         batch = [self._as_wanted(tensors, targets, *wanted) for wanted in self._training.inputs()]
         loss = self._training.step([(tensor.data_ptr(), tensor.numel()) for tensor in batch], rate)
         for counter in self._counters:
@@ -151,10 +151,11 @@ class Trainer:
 
     def _start(self, inputs: Any, targets: Any) -> None:
         check_module(self._module, self._optimizer)
-        folder = TemporaryFolder(self._folder or None)
-        self._removed = weakref.finalize(self, folder.close)
+        self._files = TemporaryFolder(self._folder or None)
+        self._removed = weakref.finalize(self, self._files.close)
         try:
-            self._open(os.path.join(folder.name, "module.onnx"), inputs, targets)
+            self._open(os.path.join(self._files.name, "module.onnx"), inputs, targets)
+            self._files.hide()
         except SluiceError as problem:
             self.close()
             if problem.kind in ("bad-input", "unsupported") and OTHERWISE not in problem.message:
@@ -163,6 +164,15 @@ class Trainer:
         except BaseException:
             self.close()
             raise
+
+    def _change_batch(self, samples: int) -> None:
+        """A batch of a size that was not there before is planned from the files."""
+        if samples in self._sizes:
+            self._training.change_batch(samples)
+            return
+        with self._files.shown():
+            self._training.change_batch(samples)
+        self._sizes.add(samples)
 
     def _tensors_of(self, inputs: Any, targets: Any) -> dict[str, torch.Tensor]:
         """All that the file takes."""
@@ -187,6 +197,7 @@ class Trainer:
             onnx=path, trained=trained, groups=list(zip(self._settings["weight_decays"], self._rate.parts)), own_loss=own_loss,
             optimizer=self._settings, threads=torch.get_num_threads(), fast=self._fast, planner=self._planner,
             folder=self._folder, samples=batch_size(inputs), seed=self._seed)
+        self._sizes = {batch_size(inputs)}
         self._given = {name: (tensor.shape[1:], tensor.dtype) for name, tensor in tensors.items()}
         self._counters = [
             part.num_batches_tracked for part in self._module.modules()

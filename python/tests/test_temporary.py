@@ -48,6 +48,21 @@ class TemporaryFolderTest(unittest.TestCase):
         self.assert_gone()
         os.kill(int(said), signal.SIGKILL)
 
+    def test_what_is_hidden_has_no_name_until_it_is_shown(self):
+        with_weights = TemporaryFolder(self.within)
+        path = os.path.join(with_weights.name, "weights")
+        with open(path, "wb") as file:
+            file.write(b"1234" * 1000)
+        with_weights.hide()
+        self.assertEqual(os.listdir(with_weights.name), [])
+        for _ in range(2):
+            with with_weights.shown():
+                with open(path, "rb") as file:
+                    self.assertEqual(file.read(), b"1234" * 1000)
+            self.assertEqual(os.listdir(with_weights.name), [])
+        with_weights.close()
+        self.assertEqual(os.listdir(self.within), [])
+
     def test_a_child_does_not_remove_it(self):
         folder = TemporaryFolder(self.within)
         child = os.fork()
