@@ -21,7 +21,7 @@ from collections import OrderedDict
 from sluice.memory import pool
 from sluice.moving import Mover
 from sluice.offload_report import OffloadReport
-from sluice.paths import KnownPaths, Path, Plan, Saved
+from sluice.paths import KnownPath, KnownPaths, Path, Saved
 from sluice.sizes import parse_share, parse_size
 
 UNLIMITED = 1 << 62
@@ -43,7 +43,7 @@ class Offload:
         self._file_bytes = None if file is None else parse_size(file)
         self._most_growth = 0  # bytes that computing took for a while between two events of any step
         self._paths = KnownPaths()
-        self._expected: tuple[Path, Plan] | None = None
+        self._expected: KnownPath | None = None
         self.last = OffloadReport()
         self._forget_all()
 
@@ -97,7 +97,7 @@ class Offload:
     def _end(self, failed: bool) -> None:
         self._close_interval()
         path, report = self._path, self._report
-        report.as_planned = self._expected is not None and self._expected[0].prefixes == path.prefixes
+        report.as_planned = self._expected is not None and self._expected.prefixes == path.prefixes
         report.saved = sum(each.nbytes for each in path.saved)
         report.peak = max(path.most)
         self._most_growth = max(self._most_growth, max(map(path.growth, range(len(path.used)))))
@@ -117,9 +117,9 @@ class Offload:
 
     def _remember(self, path: Path) -> None:
         if self._report.as_planned and self._report.peak <= self._budget:
-            self._paths.remember(*self._expected)
+            self._paths.remember(self._expected)
         else:
-            self._expected = self._paths.remember(path, path.plan(self._budget - self._between))
+            self._expected = self._paths.remember(KnownPath(path, path.plan(self._budget - self._between)))
 
     def _set_budget(self, budget: int | None) -> None:
         self._budget = budget
@@ -135,7 +135,7 @@ class Offload:
         number = path.happen(what, self._memory.used() - self._fixed, self._mover.absent.bytes)
         expected = self._expected
         if expected is not None and (
-            number >= len(expected[0].prefixes) or expected[0].prefixes[number] != path.prefixes[number]
+            number >= len(expected.prefixes) or expected.prefixes[number] != path.prefixes[number]
         ):
             self._expected = self._paths.beginning(path.prefixes[number])
             self._next_bring = 0
@@ -151,7 +151,7 @@ class Offload:
     def _room(self) -> int:
         """Bytes that may be taken now, if the computation up to the next event is to have what it takes."""
         expected, now = self._expected, len(self._path.used) - 1
-        growth = self._growth if expected is None else expected[0].growth(now)
+        growth = self._growth if expected is None else expected.growth(now)
         taken = max(self._memory.used() - self._fixed, self._memory.held() - self._held)
         return self._limit - self._between - growth - taken
 
@@ -167,7 +167,7 @@ class Offload:
                 return self._memory.SavedTensor(tensor)
             saved = storage.save(tensor)
             self._event("save", storage)
-            if self._expected is not None and storage.number in self._expected[1].leaves:
+            if self._expected is not None and storage.number in self._expected.plan.leaves:
                 self._mover.leave_soon(storage)
             self._mover.make_room()
             return saved
@@ -208,7 +208,7 @@ class Offload:
         if self._expected is None:  # what was saved last is asked for next
             yield from self._mover.away_last_first()
             return
-        brings = self._expected[1].brings
+        brings = self._expected.plan.brings
         while self._next_bring < len(brings) and brings[self._next_bring][1] <= now:
             storage = self._made.get(brings[self._next_bring][0])
             if storage is not None:

@@ -7,9 +7,10 @@ was there when the step began.
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass, field
 
-KEPT_PATHS = 24
+KEPT_PATHS = 16
 KEPT_EVENTS = 1 << 14  # of all kept paths; a path that is longer is kept alone
 
 
@@ -33,7 +34,7 @@ class Plan:
 class Path:
     """The events of one step, in order."""
 
-    prefixes: list[int] = field(default_factory=list)  # what happened up to an event and with it, as one number
+    prefixes: array = field(default_factory=lambda: array("q"))  # what happened up to an event and with it, as one number
     used: list[int] = field(default_factory=list)  # at the event
     absent: list[int] = field(default_factory=list)  # saved bytes that were not in memory then
     most: list[int] = field(default_factory=list)  # used from the event to the next one
@@ -88,40 +89,52 @@ class Path:
         return brings
 
 
+class KnownPath:
+    """Of a path, what a step that takes it again has to know."""
+
+    __slots__ = ("prefixes", "growths", "plan")
+
+    def __init__(self, path: Path, plan: Plan):
+        self.prefixes, self.plan = path.prefixes, plan
+        self.growths = array("q", map(path.growth, range(len(path.used))))
+
+    def growth(self, event: int) -> int:
+        return self.growths[event]
+
+
 class KnownPaths:
-    """The last paths that steps took, each with its plan, by what they begin with."""
+    """The last paths that steps took, by what they begin with."""
 
     def __init__(self):
-        self._paths: dict[int, tuple[Path, Plan]] = {}  # by their last prefix, the last taken last
-        self._by_prefix: dict[int, tuple[Path, Plan]] = {}  # the last taken of those that have it
+        self._paths: dict[int, KnownPath] = {}  # by their last prefix, the last taken last
+        self._by_prefix: dict[int, KnownPath] = {}  # the last taken of those that have it
         self._events = 0
 
     def __len__(self) -> int:
         return len(self._by_prefix)
 
-    def beginning(self, prefix: int) -> tuple[Path, Plan] | None:
+    def beginning(self, prefix: int) -> KnownPath | None:
         return self._by_prefix.get(prefix)
 
-    def remember(self, path: Path, plan: Plan) -> tuple[Path, Plan]:
+    def remember(self, known: KnownPath) -> KnownPath:
         """As the last taken. What was taken longest ago is forgotten where there are too many."""
-        known = (path, plan)
-        self._drop(path.prefixes[-1])
-        self._paths[path.prefixes[-1]] = known
-        self._events += len(path.prefixes)
-        for prefix in path.prefixes:
+        last = known.prefixes[-1]
+        self._drop(last)
+        self._paths[last] = known
+        self._events += len(known.prefixes)
+        for prefix in known.prefixes:
             self._by_prefix[prefix] = known
         while len(self._paths) > KEPT_PATHS or (self._events > KEPT_EVENTS and len(self._paths) > 1):
-            self._forget(*self._drop(next(iter(self._paths))))
+            self._forget(self._drop(next(iter(self._paths))))
         return known
 
-    def _drop(self, last: int):
+    def _drop(self, last: int) -> KnownPath | None:
         known = self._paths.pop(last, None)
         if known is not None:
-            self._events -= len(known[0].prefixes)
+            self._events -= len(known.prefixes)
         return known
 
-    def _forget(self, path: Path, plan: Plan) -> None:
-        for prefix in path.prefixes:
-            known = self._by_prefix.get(prefix)
-            if known is not None and known[0] is path:
+    def _forget(self, known: KnownPath) -> None:
+        for prefix in known.prefixes:
+            if self._by_prefix.get(prefix) is known:
                 del self._by_prefix[prefix]

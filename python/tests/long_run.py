@@ -20,6 +20,8 @@ import torch
 import sluice
 from sluice.memory import pool
 
+WARM = 200  # steps, until what is made once is there
+
 # What may come and go: resident KiB, descriptors, mappings, threads, KiB on the disk, KiB of tensors.
 SLACK = {"resident KiB": 16 << 10, "descriptors": 5, "mappings": 40, "threads": 2, "disk KiB": 1 << 10, "tensors KiB": 0}
 
@@ -50,7 +52,8 @@ class Run:
 
     def step(self) -> None:
         draw = self.random
-        budget = sluice.offload(fast=draw.choice(["300KiB", "1MiB", "3MiB", 1 << 20 | draw.randrange(64) << 12]), to=self.folder, file="16MiB")
+        fast = draw.choice(["300KiB", "1MiB", "3MiB", 1 << 20 | draw.randrange(64) << 12])
+        budget = sluice.offload(fast=fast, to=self.folder, file="16MiB")
         try:
             with budget:
                 y = torch.ones(draw.randrange(64, 256), 256)
@@ -79,16 +82,18 @@ def main() -> int:
     options = parser.parse_args()
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory(dir=os.environ.get("SLUICE_TEST_FOLDER", "/var/tmp")) as folder:
-        run, end, step = Run(options.seed, folder), time.monotonic() + options.seconds, 0
+        run = Run(options.seed, folder)
+        for _ in range(WARM):
+            run.step()
+        before, end, step = taken(folder), time.monotonic() + options.seconds, 0
+        print(f"before: {before}", flush=True)
         while step < options.steps and time.monotonic() < end:
-            if step == options.steps // 50:
-                before = taken(folder)
-            if step >= options.steps // 50 and step % max(1, options.steps // 10) == 0:
-                print(f"step {step}: {taken(folder)}", flush=True)
             run.step()
             step += 1
+            if step % max(1, options.steps // 10) == 0:
+                print(f"step {step}: {taken(folder)}", flush=True)
         grown = run.grown(before)
-        print(f"{step} steps from seed {options.seed}; {taken(folder)}; grown since step {options.steps // 50}: {grown or 'nothing'}")
+        print(f"{step} steps from seed {options.seed}: {taken(folder)}; grown: {grown or 'nothing'}")
     return 1 if grown else 0
 
 

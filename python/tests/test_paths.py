@@ -2,7 +2,7 @@
 
 import unittest
 
-from sluice.paths import KEPT_EVENTS, KEPT_PATHS, KnownPaths, Path, Plan, Saved
+from sluice.paths import KEPT_EVENTS, KEPT_PATHS, KnownPath, KnownPaths, Path, Plan, Saved
 
 MIB = 1 << 20
 
@@ -73,14 +73,14 @@ class PathTest(unittest.TestCase):
 class KnownPathsTest(unittest.TestCase):
     def remember(self, known, sizes):
         path = step(sizes)
-        known.remember(path, Plan(set(), []))
+        known.remember(KnownPath(path, Plan(set(), [])))
         return path
 
     def test_a_path_is_found_by_what_it_begins_with(self):
         known = KnownPaths()
         short, long = self.remember(known, [10] * 4), self.remember(known, [10] * 6)
-        self.assertIs(known.beginning(short.prefixes[3])[0], long, "the last of both")
-        self.assertIs(known.beginning(short.prefixes[-1])[0], short)
+        self.assertEqual(known.beginning(short.prefixes[3]).prefixes, long.prefixes, "the last of both")
+        self.assertEqual(known.beginning(short.prefixes[-1]).prefixes, short.prefixes)
         self.assertIsNone(known.beginning(step([11]).prefixes[-1]))
 
     def test_the_paths_taken_longest_ago_are_forgotten(self):

@@ -106,9 +106,9 @@ class PlanTrialsTest : public ::testing::TestWithParam<std::string> {
   plan::Plan too_large() {
     plan::Plan plan = plans_[0];
     for (plan::Residency& residency : plan.residencies) {
-      if (residency.tier == 1) residency.offset += Bytes{1} << 50;
+      if (residency.tier == 1) residency.offset += Bytes{1} << 45;
     }
-    plan.arena_bytes[1] += Bytes{1} << 50;
+    plan.arena_bytes[1] += Bytes{1} << 45;
     return plan;
   }
 
