@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 
 class StateStore:
-    """A file in `folder`, with `nbytes` on their way in each direction at most. Errors of the disk stay in `problem`: what could not leave is in memory."""
+    """A file in `folder`, with `nbytes` on their way in each direction at most. Errors of the disk stay in `problem`: what
+    could not leave is in memory."""
 
     def __init__(self, optimizer: torch.optim.Optimizer, folder: str, nbytes: int):
         self.nbytes = nbytes

@@ -7,9 +7,10 @@ kind and, in each step, its learning rate, so schedules of rates go on as they a
 
 from __future__ import annotations
 
+import contextlib
 import math
 import tempfile
-from typing import TYPE_CHECKING, Any, Callable, Iterable
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator
 
 from sluice.capturing import capture
 from sluice.errors import SluiceError
@@ -88,7 +89,8 @@ class Trainer:
         rate = self._rate.now()
         tensors = check_inputs(self._tensors_of(inputs, targets), self._given)
         self._mirror.release()
-        self._training.change_batch(batch_size(inputs))
+        with self._named():
+            self._training.change_batch(batch_size(inputs))
         batch = [self._as_wanted(tensors, targets, *wanted) for wanted in self._training.inputs()]
         loss = self._training.step([(tensor.data_ptr(), tensor.numel()) for tensor in batch], rate)
         for counter, calls in self._counters:
@@ -158,17 +160,29 @@ class Trainer:
     def _start(self, inputs: Any, targets: Any) -> None:
         check_module(self._module, self._optimizer)
         self._files = [tempfile.TemporaryFile(dir=self._folder or None) for _ in range(2)]
-        path, weights = (f"/proc/self/fd/{file.fileno()}" for file in self._files)
+        path, weights = self._paths()
         try:
-            self._open(path, weights, inputs, targets)
+            with self._named():
+                self._open(path, weights, inputs, targets)
         except SluiceError as problem:
             self.close()
-            problem.message = problem.message.replace(path, type(self._module).__name__)
             if problem.kind in ("bad-input", "unsupported") and OTHERWISE not in problem.message:
                 raise SluiceError(f"{problem.message}\n{OTHERWISE}", problem.kind) from problem
             raise
         except BaseException:
             self.close()
+            raise
+
+    def _paths(self) -> list[str]:
+        return [f"/proc/self/fd/{file.fileno()}" for file in self._files]
+
+    @contextlib.contextmanager
+    def _named(self) -> Iterator[None]:
+        """Errors speak of the module, not of the file that it is captured in."""
+        try:
+            yield
+        except SluiceError as problem:
+            problem.message = problem.message.replace(self._paths()[0], type(self._module).__name__)
             raise
 
     def _tensors_of(self, inputs: Any, targets: Any) -> dict[str, torch.Tensor]:

@@ -61,8 +61,10 @@ class TrainerFaultsTest(unittest.TestCase):
     def norms(self):
         nn = torch.nn
         yield "rows", nn.Sequential(nn.Linear(12, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Linear(16, 4))
-        yield "pooled", nn.Sequential(nn.Unflatten(1, (3, 2, 2)), nn.AdaptiveAvgPool2d(1), nn.BatchNorm2d(3), nn.Flatten(), nn.Linear(3, 4))
-        yield "groups", nn.Sequential(nn.Linear(12, 16), nn.GroupNorm(16, 16), nn.Linear(16, 4))
+        yield "pooled", module_of(lambda self, x: self.out(self.norm(self.pool(x.view(-1, 3, 2, 2))).flatten(1)),
+                                  pool=nn.AdaptiveAvgPool2d(1), norm=nn.BatchNorm2d(3), out=nn.Linear(3, 4))
+        yield "groups", module_of(lambda self, x: self.out(self.norm(x.view(-1, 12, 1)).flatten(1)),
+                                  norm=nn.GroupNorm(12, 12), out=nn.Linear(12, 4))
 
     def test_a_batch_that_a_norm_refuses(self):
         """As in PyTorch: that batch alone. The training goes on."""
