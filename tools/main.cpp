@@ -1,4 +1,7 @@
 // sluice: plans and runs neural-network training inside a fast-memory budget.
+#include <unistd.h>
+
+#include <cstring>
 #include <exception>
 
 #include "sluice/report/json_document.hpp"
@@ -8,7 +11,29 @@
 #include "tools/run_command.hpp"
 #include "tools/terminal/messages.hpp"
 
+namespace {
+
+void tell_plainly(const char* text) { (void)!::write(STDERR_FILENO, text, std::strlen(text)); }
+
+// The last resort, where nobody could handle what was thrown: there is no memory for an error's text, say. Asks for none.
+[[noreturn]] void end_with_reason() {
+  tell_plainly("sluice: ended by what nobody handles: ");
+  try {
+    if (const std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);
+    tell_plainly("no exception");
+  } catch (const std::exception& failure) {
+    tell_plainly(failure.what());
+  } catch (...) {
+    tell_plainly("no exception of ours");
+  }
+  tell_plainly("\n");
+  ::_exit(sluice::cli::kExitFailed);
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
+  std::set_terminate(end_with_reason);
   sluice::cli::settle_openmp_environment();
   if (!sluice::cli::end_with_parent()) return sluice::cli::kExitInterrupted;
   sluice::cli::ErrorDestination destination;

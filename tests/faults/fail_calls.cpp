@@ -79,6 +79,13 @@ Wanted wanted_call;
 __attribute__((constructor)) void begin() { wanted_call = read_wanted(); }
 
 std::atomic<bool> has_failed = false;
+std::atomic<bool> in_main = false;  // before, nothing is allocated that a program could do without
+int (*real_main)(int, char**, char**) = nullptr;
+
+int counted_main(int count, char** words, char** variables) {
+  in_main = true;
+  return real_main(count, words, variables);
+}
 
 bool is_of_onednn(const void* caller) {
   Dl_info found{};
@@ -88,6 +95,7 @@ bool is_of_onednn(const void* caller) {
 
 // Counts a call and says whether it is to fail. `caller`: an address in who makes it.
 bool fails(Kind kind, const void* caller) {
+  if (!in_main) return false;
   const long call = ++counts[kind];
   if (kind != wanted_call.kind || call < wanted_call.call || is_of_onednn(caller)) return false;
   return wanted_call.onwards || !has_failed.exchange(true);
@@ -147,6 +155,15 @@ void* __libc_malloc(size_t);
 void* __libc_calloc(size_t, size_t);
 void* __libc_realloc(void*, size_t);
 void* __libc_memalign(size_t, size_t);
+
+int __libc_start_main(int (*main)(int, char**, char**), int count, char** words, void (*begin)(), void (*end)(),
+                      void (*unload)(), void* stack) {
+  static auto* const next =
+      behind<int(int (*)(int, char**, char**), int, char**, void (*)(), void (*)(), void (*)(), void*)>(
+          "__libc_start_main");
+  real_main = main;
+  return next(counted_main, count, words, begin, end, unload, stack);
+}
 
 ssize_t write(int file, const void* bytes, size_t count) {
   static auto* const next = behind<ssize_t(int, const void*, size_t)>("write");

@@ -12,8 +12,8 @@ Each run trains a few steps under a plan of `joint` that moves tensors to a file
   * leave nothing else behind
 With --ranks two processes train over MPI, and the calls are those of the second one.
 Every n of a kind is tried in `soak`, a selection of at most so many in `quick` and `all`: the first and the last ones, and some
-in between that are drawn (the seed is printed). Each n is tried alone and with all calls that follow; in `quick` by turns, and
-without ranks.
+in between that are drawn (the seed is printed). Each n is tried alone and, but for memory, with all calls that follow; in `quick`
+by turns, and without ranks.
 """
 import argparse
 import concurrent.futures
@@ -149,10 +149,11 @@ def faults(counts, arguments, generator):
     for kind in arguments.kinds.split(","):
         most = (ALLOCATIONS if kind == "alloc" else MOST)[arguments.set]
         for place, call in enumerate(chosen(counts[kind], most, generator)):
-            both = arguments.set != "quick"  # else by turns
-            if both or place % 2 == 0:
+            alone = kind in ("alloc", "short")  # without any memory nothing can be said or removed, and what is short is no error
+            both = arguments.set != "quick" and not alone  # in the quick set by turns
+            if alone or both or place % 2 == 0:
                 yield f"{kind}:{call}"
-            if both or place % 2 == 1:
+            if both or (place % 2 == 1 and not alone):
                 yield f"{kind}:{call}+"
 
 
