@@ -55,7 +55,7 @@ bool is_read_as_profile(std::string_view input) {
 }
 
 bool is_read_as_cache(std::string_view input) {
-  input_file(input, profile::ProfileCache::path_for("cpu", "").filename().string());
+  input_file(input, profile::ProfileCache::path_for("cpu", "cache").filename().string());
   const profile::ProfileCache cache = profile::ProfileCache::open("cpu", input_folder());
   const profile::Profile profile = profile::known_profile(tiny().graph, tiny().machine, cache);
   for (const Seconds seconds : profile.op_seconds) check_time(seconds);

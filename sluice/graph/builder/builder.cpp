@@ -130,6 +130,7 @@ TensorId GraphBuilder::add(OpKind kind, const Attributes& attributes, const std:
 }
 
 TensorId GraphBuilder::add_op(OpKind kind, const Attributes& attributes, std::vector<TensorId> inputs) {
+  if (error_) return kNoTensor;  // one of the inputs could not be made
   std::vector<Shape> input_shapes;
   input_shapes.reserve(inputs.size());
   for (const TensorId id : inputs) input_shapes.push_back(graph_.tensor(id).shape);

@@ -140,20 +140,17 @@ std::vector<Violation> check_same_values(const graph::Graph& graph, const graph:
 
 std::vector<Violation> check_same_choices(const graph::Graph& graph, std::span<const graph::OpIndex> schedule,
                                           std::span<const graph::OpChoice> choices, std::size_t most) {
-  const graph::ValueNumbers values = graph::number_values(graph);
-  std::vector<std::optional<std::size_t>> first(graph.ops().size());  // by op: the slot that made its values first
+  std::vector<std::optional<std::size_t>> first(graph.ops().size());  // by op: its first slot
   std::vector<Violation> violations;
   for (std::size_t slot = 0; slot < schedule.size() && violations.size() < most; ++slot) {
-    const graph::OpIndex op = schedule[slot];
-    std::optional<std::size_t>& made = first[as_index(values.repeats[as_index(op)].value_or(op))];
+    std::optional<std::size_t>& made = first[as_index(schedule[slot])];
     if (!made) made = slot;
     if (choices[slot] == choices[*made]) continue;
     violations.push_back(
         {Rule::kSameValues,
-         fmt::format(
-             "slots {} and {} make the same values, of {}, by implementations {} and {} on processors {} and {}", *made,
-             slot, graph.op(op).name, choices[*made].implementation, choices[slot].implementation,
-             choices[*made].processor, choices[slot].processor)});
+         fmt::format("slots {} and {} run {} by implementations {} and {} on processors {} and {}", *made, slot,
+                     graph.op(schedule[slot]).name, choices[*made].implementation, choices[slot].implementation,
+                     choices[*made].processor, choices[slot].processor)});
   }
   return violations;
 }

@@ -25,9 +25,10 @@ namespace sluice::plan {
 std::vector<Violation> check_same_values(const graph::Graph& graph, const graph::Rescheduled& scheduled,
                                          std::size_t most);
 
-// Whether all that makes one value makes it in one way: implementations and processors round differently, so that an op
-// that runs twice by two of them, or one that stands for another that ran by another, leaves readers with other bits than
-// the graph's order does. `choices` by slot of `schedule`, whose entries are ops of the graph. As above.
+// Whether every op runs in one way, however often: implementations and processors round differently, so that an op that runs
+// twice by two of them leaves readers with other bits than the graph's order does. An op that makes again what another has
+// made is one of its own while it runs; where it is left out it goes by the other's choice (plan/op_choices.hpp).
+// `choices` by slot of `schedule`, whose entries are ops of the graph. As above.
 std::vector<Violation> check_same_choices(const graph::Graph& graph, std::span<const graph::OpIndex> schedule,
                                           std::span<const graph::OpChoice> choices, std::size_t most);
 

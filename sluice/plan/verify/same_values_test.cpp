@@ -208,7 +208,7 @@ TEST(SameValues, WhatOnlyMakesAgainMayBeLeftOutWhereTheFirstIsKept) {
   EXPECT_THAT(violations_of(graph, {0, 3, 1}).front().message, HasSubstr("reads of b.again what was there before"));
 }
 
-TEST(SameValues, WhatMakesOneValueMakesItInOneWay) {
+TEST(SameValues, AnOpRunsInOneWayHoweverOften) {
   const graph::Graph graph = graph_with_a_repetition();
   const auto choices = [&](const std::vector<graph::OpIndex>& schedule, const std::vector<graph::OpChoice>& chosen) {
     return check_same_choices(graph, schedule, chosen, 20);
@@ -216,9 +216,8 @@ TEST(SameValues, WhatMakesOneValueMakesItInOneWay) {
   const graph::OpChoice own, other{1, 0}, elsewhere{0, 1};
   EXPECT_THAT(choices({0, 1, 2, 3}, {other, own, own, elsewhere}), IsEmpty()) << "each op for itself";
   EXPECT_THAT(choices({0, 1, 0, 3}, {other, own, other, own}), IsEmpty());
-  EXPECT_THAT(choices({0, 1, 0, 3}, {other, own, own, own}).front().message,
-              HasSubstr("slots 0 and 2 make the same values"));
-  EXPECT_THAT(choices({0, 1, 2, 3}, {own, own, elsewhere, own}), ::testing::SizeIs(1)) << "op 2 repeats op 1";
+  EXPECT_THAT(choices({0, 1, 0, 3}, {other, own, own, own}).front().message, HasSubstr("slots 0 and 2 run"));
+  EXPECT_THAT(choices({0, 1, 2, 3}, {own, own, elsewhere, own}), IsEmpty()) << "op 2 repeats op 1, by itself";
   EXPECT_EQ(choices({0, 0, 0}, {own, other, elsewhere}).size(), 2u);
 }
 

@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "sluice/base/as_index.hpp"
-#include "sluice/graph/value_numbers.hpp"
 #include "sluice/testing/random/random_plan.hpp"
 #include "sluice/testing/random/seeded_random.hpp"
 
@@ -29,16 +28,14 @@ graph::Rescheduled random_step(std::uint64_t seed, const graph::Graph& graph, co
   graph::Rescheduled step = graph::reschedule(graph, order).value();
   std::vector<graph::OpChoice> choices;
   const double on_main = random.pick(std::vector<double>{0.2, 0.5, 0.9});
-  const graph::ValueNumbers values = graph::number_values(graph);
-  std::map<graph::OpIndex, graph::OpChoice> by_value;  // what makes one value makes it in one way
+  std::map<graph::OpIndex, graph::OpChoice> by_op;  // an op runs in one way, however often
   for (std::size_t slot = 0; slot < step.op_of.size(); ++slot) {
     const graph::Op& op = step.graph.op(as_id<graph::OpIndex>(slot));
     const auto implementations = static_cast<std::int32_t>(std::max<std::size_t>(op.implementations.size(), 1));
     const auto processors = as_id<ProcessorId>(machine.processor_count());
     const graph::OpChoice drawn{random.between(0, implementations - 1),
                                 random.chance(on_main) ? kMainProcessor : random.between(0, processors - 1)};
-    const graph::OpIndex of = step.op_of[slot];
-    choices.push_back(by_value.try_emplace(values.repeats[as_index(of)].value_or(of), drawn).first->second);
+    choices.push_back(by_op.try_emplace(step.op_of[slot], drawn).first->second);
   }
   graph::choose(step, choices);
   return step;
