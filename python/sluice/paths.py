@@ -95,7 +95,8 @@ class KnownPath:
     __slots__ = ("prefixes", "growths", "plan")
 
     def __init__(self, path: Path, plan: Plan):
-        self.prefixes, self.plan = path.prefixes, plan
+        self.prefixes = array("q", path.prefixes)  # its own: what happens behind the step is appended to the path's
+        self.plan = plan
         self.growths = array("q", map(path.growth, range(len(path.used))))
 
     def growth(self, event: int) -> int:
