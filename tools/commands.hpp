@@ -7,8 +7,8 @@
 #include "sluice/base/result.hpp"
 #include "tools/exit_codes.hpp"
 
-namespace CLI {
-class App;  // of CLI11, whose header takes two seconds to compile
+namespace CLI {  // NOLINT(readability-identifier-naming): its own name
+class App;       // of CLI11, whose header takes two seconds to compile
 }
 
 namespace sluice::cli {

@@ -10,8 +10,8 @@
 #include "sluice/planners/planner.hpp"
 #include "tools/options.hpp"
 
-namespace CLI {
-class App;  // of CLI11, whose header takes two seconds to compile
+namespace CLI {  // NOLINT(readability-identifier-naming): its own name
+class App;       // of CLI11, whose header takes two seconds to compile
 }
 
 namespace sluice::cli {

@@ -9,8 +9,8 @@
 #include "tools/options.hpp"
 #include "tools/planner_arguments.hpp"
 
-namespace CLI {
-class App;  // of CLI11, whose header takes two seconds to compile
+namespace CLI {  // NOLINT(readability-identifier-naming): its own name
+class App;       // of CLI11, whose header takes two seconds to compile
 }
 
 namespace sluice::cli {

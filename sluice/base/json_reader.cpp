@@ -12,7 +12,7 @@ constexpr std::size_t kMostShown = 40;  // bytes of a wrong value
 
 // The beginning of text, without a part of a character at its end.
 std::string beginning_of(const std::string& text) {
-  constexpr auto continues = [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; };
+  const auto continues = [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; };
   std::size_t end = kMostShown;
   while (end > 0 && continues(text[end])) --end;
   return text.substr(0, end) + "...";

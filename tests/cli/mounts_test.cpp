@@ -23,7 +23,7 @@ class MountsTest : public ::testing::Test {
     for (const Words& inside : {as_root, shell}) {
       if (run_program(joined(inside, {mount, "sh", folder})).exit_code != 0) continue;
       const Words command = joined({SLUICE_COMMAND, "train", "resnet20", "--threads", "1", "--slow", "file",
-                                    "--spill-dir", folder, "--planner", "sentinel", "--smallest-feasible"},
+                                    "--spill-dir", folder, "--planner", "sentinel"},
                                    more);
       return run_program(joined(joined(inside, {mount + " && shift && exec \"$@\"", "sh", folder}), command));
     }

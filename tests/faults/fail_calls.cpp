@@ -101,7 +101,7 @@ bool fails(Kind kind, const void* caller) {
   return wanted_call.onwards || !has_failed.exchange(true);
 }
 
-#define CALLER __builtin_return_address(0)
+#define SLUICE_CALLER __builtin_return_address(0)
 
 int reason_of(Kind kind) { return kTable[kind].reason; }
 
@@ -151,6 +151,7 @@ int look_at_completions(struct io_uring* ring, int result) {
 
 extern "C" {
 
+// NOLINTBEGIN(readability-identifier-naming): the C library's names
 void* __libc_malloc(size_t);
 void* __libc_calloc(size_t, size_t);
 void* __libc_realloc(void*, size_t);
@@ -158,6 +159,7 @@ void* __libc_memalign(size_t, size_t);
 
 int __libc_start_main(int (*main)(int, char**, char**), int count, char** words, void (*begin)(), void (*end)(),
                       void (*unload)(), void* stack) {
+  // NOLINTEND(readability-identifier-naming)
   static auto* const next =
       behind<int(int (*)(int, char**, char**), int, char**, void (*)(), void (*)(), void (*)(), void*)>(
           "__libc_start_main");
@@ -167,21 +169,21 @@ int __libc_start_main(int (*main)(int, char**, char**), int count, char** words,
 
 ssize_t write(int file, const void* bytes, size_t count) {
   static auto* const next = behind<ssize_t(int, const void*, size_t)>("write");
-  if (!is_file(file) || !fails(kWrite, CALLER)) return next(file, bytes, count);
+  if (!is_file(file) || !fails(kWrite, SLUICE_CALLER)) return next(file, bytes, count);
   errno = reason_of(kWrite);
   return -1;
 }
 
 ssize_t writev(int file, const struct iovec* parts, int count) {
   static auto* const next = behind<ssize_t(int, const struct iovec*, int)>("writev");
-  if (!fails(kWrite, CALLER)) return next(file, parts, count);
+  if (!fails(kWrite, SLUICE_CALLER)) return next(file, parts, count);
   errno = reason_of(kWrite);
   return -1;
 }
 
 ssize_t pwrite(int file, const void* bytes, size_t count, off_t at) {
   static auto* const next = behind<ssize_t(int, const void*, size_t, off_t)>("pwrite");
-  if (!fails(kPwrite, CALLER)) return next(file, bytes, count, at);
+  if (!fails(kPwrite, SLUICE_CALLER)) return next(file, bytes, count, at);
   errno = reason_of(kPwrite);
   return -1;
 }
@@ -190,21 +192,21 @@ ssize_t pwrite64(int file, const void* bytes, size_t count, off64_t at) { return
 
 int fsync(int file) {
   static auto* const next = behind<int(int)>("fsync");
-  if (!fails(kFsync, CALLER)) return next(file);
+  if (!fails(kFsync, SLUICE_CALLER)) return next(file);
   errno = reason_of(kFsync);
   return -1;
 }
 
 int rename(const char* from, const char* to) noexcept {
   static auto* const next = behind<int(const char*, const char*)>("rename");
-  if (!fails(kRename, CALLER)) return next(from, to);
+  if (!fails(kRename, SLUICE_CALLER)) return next(from, to);
   errno = reason_of(kRename);
   return -1;
 }
 
 void* mmap(void* at, size_t bytes, int protection, int flags, int file, off_t offset) noexcept {
   static auto* const next = behind<void*(void*, size_t, int, int, int, off_t)>("mmap");
-  if (!fails(kMmap, CALLER)) return next(at, bytes, protection, flags, file, offset);
+  if (!fails(kMmap, SLUICE_CALLER)) return next(at, bytes, protection, flags, file, offset);
   errno = reason_of(kMmap);
   return MAP_FAILED;
 }
@@ -215,7 +217,7 @@ void* mmap64(void* at, size_t bytes, int protection, int flags, int file, off64_
 
 int fallocate(int file, int mode, off_t at, off_t bytes) {
   static auto* const next = behind<int(int, int, off_t, off_t)>("fallocate");
-  if (!fails(kFallocate, CALLER)) return next(file, mode, at, bytes);
+  if (!fails(kFallocate, SLUICE_CALLER)) return next(file, mode, at, bytes);
   errno = reason_of(kFallocate);
   return -1;
 }
@@ -224,54 +226,54 @@ int fallocate64(int file, int mode, off64_t at, off64_t bytes) { return fallocat
 
 int posix_fallocate(int file, off_t at, off_t bytes) {
   static auto* const next = behind<int(int, off_t, off_t)>("posix_fallocate");
-  return fails(kFallocate, CALLER) ? reason_of(kFallocate) : next(file, at, bytes);
+  return fails(kFallocate, SLUICE_CALLER) ? reason_of(kFallocate) : next(file, at, bytes);
 }
 
 int posix_fallocate64(int file, off64_t at, off64_t bytes) { return posix_fallocate(file, at, bytes); }
 
 int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*body)(void*), void* argument) noexcept {
   static auto* const next = behind<int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)>("pthread_create");
-  return fails(kThread, CALLER) ? reason_of(kThread) : next(thread, attributes, body, argument);
+  return fails(kThread, SLUICE_CALLER) ? reason_of(kThread) : next(thread, attributes, body, argument);
 }
 
 void* malloc(size_t bytes) noexcept {
-  if (!fails(kAlloc, CALLER)) return __libc_malloc(bytes);
+  if (!fails(kAlloc, SLUICE_CALLER)) return __libc_malloc(bytes);
   errno = reason_of(kAlloc);
   return nullptr;
 }
 
 void* calloc(size_t count, size_t bytes) noexcept {
-  if (!fails(kAlloc, CALLER)) return __libc_calloc(count, bytes);
+  if (!fails(kAlloc, SLUICE_CALLER)) return __libc_calloc(count, bytes);
   errno = reason_of(kAlloc);
   return nullptr;
 }
 
 void* realloc(void* old, size_t bytes) noexcept {
-  if (!fails(kAlloc, CALLER)) return __libc_realloc(old, bytes);
+  if (!fails(kAlloc, SLUICE_CALLER)) return __libc_realloc(old, bytes);
   errno = reason_of(kAlloc);
   return nullptr;
 }
 
 void* aligned_alloc(size_t alignment, size_t bytes) noexcept {
-  if (!fails(kAlloc, CALLER)) return __libc_memalign(alignment, bytes);
+  if (!fails(kAlloc, SLUICE_CALLER)) return __libc_memalign(alignment, bytes);
   errno = reason_of(kAlloc);
   return nullptr;
 }
 
 int posix_memalign(void** result, size_t alignment, size_t bytes) noexcept {
-  if (fails(kAlloc, CALLER)) return reason_of(kAlloc);
+  if (fails(kAlloc, SLUICE_CALLER)) return reason_of(kAlloc);
   *result = __libc_memalign(alignment, bytes);
   return *result == nullptr ? ENOMEM : 0;
 }
 
 int io_uring_submit_and_wait(struct io_uring* ring, unsigned events) {
   static auto* const next = behind<int(struct io_uring*, unsigned)>("io_uring_submit_and_wait");
-  return fails(kSubmit, CALLER) ? -reason_of(kSubmit) : look_at_completions(ring, next(ring, events));
+  return fails(kSubmit, SLUICE_CALLER) ? -reason_of(kSubmit) : look_at_completions(ring, next(ring, events));
 }
 
 int io_uring_submit_and_get_events(struct io_uring* ring) {
   static auto* const next = behind<int(struct io_uring*)>("io_uring_submit_and_get_events");
-  return fails(kSubmit, CALLER) ? -reason_of(kSubmit) : look_at_completions(ring, next(ring));
+  return fails(kSubmit, SLUICE_CALLER) ? -reason_of(kSubmit) : look_at_completions(ring, next(ring));
 }
 
 int io_uring_submit_and_wait_timeout(struct io_uring* ring, struct io_uring_cqe** first, unsigned events,
@@ -279,8 +281,8 @@ int io_uring_submit_and_wait_timeout(struct io_uring* ring, struct io_uring_cqe*
   static auto* const next =
       behind<int(struct io_uring*, struct io_uring_cqe**, unsigned, struct __kernel_timespec*, sigset_t*)>(
           "io_uring_submit_and_wait_timeout");
-  return fails(kSubmit, CALLER) ? -reason_of(kSubmit)
-                                : look_at_completions(ring, next(ring, first, events, most, mask));
+  return fails(kSubmit, SLUICE_CALLER) ? -reason_of(kSubmit)
+                                       : look_at_completions(ring, next(ring, first, events, most, mask));
 }
 
 }  // extern "C"
@@ -295,11 +297,11 @@ void* allocate(std::size_t bytes, std::size_t alignment, const void* caller) {
 
 }  // namespace
 
-void* operator new(std::size_t bytes) { return allocate(bytes, alignof(std::max_align_t), CALLER); }
-void* operator new[](std::size_t bytes) { return allocate(bytes, alignof(std::max_align_t), CALLER); }
+void* operator new(std::size_t bytes) { return allocate(bytes, alignof(std::max_align_t), SLUICE_CALLER); }
+void* operator new[](std::size_t bytes) { return allocate(bytes, alignof(std::max_align_t), SLUICE_CALLER); }
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  return allocate(bytes, static_cast<std::size_t>(alignment), CALLER);
+  return allocate(bytes, static_cast<std::size_t>(alignment), SLUICE_CALLER);
 }
 void* operator new[](std::size_t bytes, std::align_val_t alignment) {
-  return allocate(bytes, static_cast<std::size_t>(alignment), CALLER);
+  return allocate(bytes, static_cast<std::size_t>(alignment), SLUICE_CALLER);
 }

@@ -51,7 +51,7 @@ MemoryAllowance allowance_of(const MemoryFigures& figures) {
   if (group.memory) {
     const Bytes swap = std::min(figures.swap, group.swap.value_or(figures.swap));
     lower(allowance, *group.memory + swap - kOwnMemory,
-          fmt::format("the control group, which allows {}", format_bytes(*group.memory)));
+          fmt::format("the control group, which allows {} of memory", format_bytes(*group.memory)));
   }
   if (figures.addresses) {
     lower(allowance, *figures.addresses - figures.addresses_taken - kOwnAddresses,
