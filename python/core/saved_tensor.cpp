@@ -1,6 +1,7 @@
 #include "python/core/saved_tensor.hpp"
 
 #include <ATen/SequenceNumber.h>
+#include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/variable.h>
 #include <torch/csrc/utils/pybind.h>
@@ -8,6 +9,7 @@
 #include <cstring>
 #include <string>
 #include <typeinfo>
+#include <unordered_set>
 #include <utility>
 
 #include "python/core/saved_storage.hpp"
@@ -27,12 +29,26 @@ bool is_saving(const at::Tensor& tensor, const torch::autograd::Node& node) {
   return !pybind11::cast(tensor).attr("grad_fn").attr("to_save").is_none();
 }
 
-// Whether the op that saves has just made the tensor: its history is then the newest node of this thread, unless a function
-// of the user's made others within.
+using Nodes = std::unordered_set<const torch::autograd::Node*>;
+
+// The nodes that `node` leads to and that are newer: histories that PyTorch wrote anew while it made the node, of views whose
+// base had changed.
+void add_newer(const torch::autograd::Node& node, std::uint64_t than, Nodes& found) {
+  for (const torch::autograd::Edge& edge : node.next_edges()) {
+    const torch::autograd::Node* const next = edge.function.get();
+    const bool newer = next != nullptr && next->sequence_nr() > than && next->sequence_nr() < at::sequence_number::peek();
+    if (newer && found.insert(next).second) add_newer(*next, than, found);
+  }
+}
+
+// Whether the op that saves has just made the tensor: its history is then the newest of this thread, but for histories of its
+// inputs that were written anew, unless a function of the user's made others within.
 bool is_output(const at::Tensor& tensor) {
   const torch::autograd::Node* const node = history(tensor);
   if (node == nullptr) return false;
-  return node->sequence_nr() + 1 == at::sequence_number::peek() || is_saving(tensor, *node);
+  Nodes newer;
+  add_newer(*node, node->sequence_nr(), newer);
+  return node->sequence_nr() + 1 + newer.size() == at::sequence_number::peek() || is_saving(tensor, *node);
 }
 
 }  // namespace
@@ -52,11 +68,21 @@ SavedTensor::~SavedTensor() {
 
 bool SavedTensor::has_lost_history() const { return original_ ? !leaf_ && history(tensor_) == nullptr : lost_history_; }
 
-at::Tensor SavedTensor::unpack() const {
-  if (has_lost_history()) {
+// A function of the user's would get what the tensor has become; but a hook cannot keep PyTorch from giving it its history back.
+void SavedTensor::refuse_lost_history(const std::function<bool()>& by_function) const {
+  if (!by_function()) {
     throw std::runtime_error(
         "Trying to use a saved tensor that was detached in place (.detach_()) after autograd had saved it");
   }
+  if (at::GradMode::is_enabled()) {
+    throw std::runtime_error(
+        "sluice.offload: gradients of gradients are not known for a tensor that was detached in place (.detach_()) after "
+        "a torch.autograd.Function had saved it; detach a copy of it (.detach())");
+  }
+}
+
+at::Tensor SavedTensor::unpack(const std::function<bool()>& by_function) const {
+  if (has_lost_history()) refuse_lost_history(by_function);
   const auto version = static_cast<std::uint32_t>(tensor_._version());
   if (version != version_) {
     throw std::runtime_error(

@@ -9,6 +9,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 namespace sluice::python {
@@ -23,8 +24,10 @@ class SavedTensor {
   SavedTensor(const SavedTensor&) = delete;
   SavedTensor& operator=(const SavedTensor&) = delete;
 
-  // What PyTorch would have now; its bytes have to be in memory. Throws std::runtime_error where PyTorch would.
-  at::Tensor unpack() const;
+  // What PyTorch would have now; its bytes have to be in memory. Throws std::runtime_error where PyTorch would. `by_function`,
+  // called where the history is lost: whether a function of the user's asks, which PyTorch allows (and we only without gradients
+  // of gradients), and not one of its own ops.
+  at::Tensor unpack(const std::function<bool()>& by_function) const;
 
   const std::shared_ptr<SavedStorage>& storage() const { return storage_; }
 
@@ -32,6 +35,7 @@ class SavedTensor {
   friend class SavedStorage;
 
   bool has_lost_history() const;
+  void refuse_lost_history(const std::function<bool()>& by_function) const;
   at::Tensor settle();
 
   at::Tensor tensor_;

@@ -18,6 +18,7 @@ import os
 import threading
 from collections import OrderedDict
 
+from sluice.asking import by_function
 from sluice.memory import pool
 from sluice.moving import Mover
 from sluice.offload_report import OffloadReport
@@ -188,7 +189,7 @@ class Offload:
     def _unpack(self, packed):
         storage = packed.storage
         if storage is None:
-            return packed.unpack()
+            return packed.unpack(by_function)
         if self._process != os.getpid():
             raise RuntimeError("a tensor was saved in another process, and gradients need it in this one")
         with self._lock:
@@ -197,7 +198,7 @@ class Offload:
                 saved.asked = len(self._path.used) if saved.asked is None else saved.asked
             self._event("ask", storage)
             self._report.waited_for += storage.fetch()
-            tensor = packed.unpack()
+            tensor = packed.unpack(by_function)
             self._mover.make_room()
             self._mover.bring(self._coming_next())
             return tensor

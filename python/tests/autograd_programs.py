@@ -232,7 +232,8 @@ class Writer:
     def hang_something_on(self) -> None:
         names = self.tensors(lambda each: FLOAT(each) and each.requires_grad)
         if names:
-            what = ["{}.register_hook(lambda g: g * 0.5)", "{}.retain_grad()", "{}.register_hook(keep_and_double(results))",
+            # PyTorch 1.13 crashes where retain_grad() is the first to ask a view of a changed tensor for its history
+            what = ["{}.register_hook(lambda g: g * 0.5)", "{0}.grad_fn; {0}.retain_grad()", "{}.register_hook(keep_and_double(results))",
                     "results.append({}.sum())", "results.append({})", "gc.collect()"]
             if self.random.random() < 0.05:
                 what = ["{}.register_hook(stop)"]

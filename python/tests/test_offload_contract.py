@@ -126,6 +126,40 @@ class ContractTest(unittest.TestCase):
         self.assert_refused(through(lambda y: y.detach().zero_()))
         self.assert_refused(through(lambda y: y.detach_()), "detached in place")
 
+    def test_a_tensor_that_is_detached_in_place_behind_a_function_that_saved_it(self):
+        def through(create_graph):
+            def step():
+                x = numbers(1, *SIZE).requires_grad_()
+                y = x * 2
+                z = Swish.apply(y, 0.5)
+                y.detach_()
+                del y
+                for _ in range(4):
+                    z = torch.sin(z)
+                return torch.autograd.grad(z.sum(), x, create_graph=create_graph)
+            return step
+
+        self.assert_plain(through(create_graph=False))
+        for budget in self.budgets():
+            with self.assertRaisesRegex(RuntimeError, "gradients of gradients are not known"):
+                with budget:
+                    through(create_graph=True)()
+
+    def test_the_result_of_an_op_whose_input_needs_its_history_anew_is_let_go(self):
+        def step():
+            x = numbers(1, *SIZE).requires_grad_()
+            y = x * 2
+            part, other = y[:, ::2], y[3]
+            with torch.no_grad():
+                other.sin_()
+            torch.sqrt(part)  # saves its result; asks for the history of `part`, which PyTorch writes anew
+
+        for budget in self.budgets():
+            def run():
+                with budget:
+                    step()
+            self.assertEqual(autograd_fuzz.remains(run), 0)
+
     def test_a_function_that_writes_into_what_it_saved(self):
         def step(times):
             x = numbers(1, *SIZE).requires_grad_()
