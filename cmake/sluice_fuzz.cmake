@@ -1,6 +1,6 @@
-# The fuzzing targets alone (tests/fuzz), and of the libraries those that they read by: clang and its sanitizers have no OpenMP
-# of Debian's compiler, and kernels are not needed.
+# The fuzzing targets alone (tests/fuzz), and of the libraries those that they read by.
 find_package(Threads REQUIRED)
+find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(nlohmann_json REQUIRED)
@@ -24,7 +24,7 @@ sluice_library(plan)
 sluice_library(verify)
 sluice_library(program)
 sluice_library(policies)
-sluice_library(kernels)
+sluice_library(kernels PRIVATE_LINK OpenMP::OpenMP_CXX)
 sluice_library(data)
 sluice_library(checkpoint)
 add_subdirectory(tests/fuzz)

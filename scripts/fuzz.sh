@@ -6,7 +6,7 @@
 #   scripts/fuzz.sh --runs N --seconds S --seed K [TARGET...]
 #
 # What is found is kept as build/fuzz/found/TARGET/crash-*; `build/fuzz/tests/fuzz/sluice_fuzz_TARGET FILE` shows it again.
-# Ends with a line for each target and `N passed, N failed`. Needs clang (scripts/install_packages.sh soak).
+# Ends with a line for each target and `N passed, N failed`. Needs clang 16 (scripts/install_packages.sh soak).
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 runs=1000000 seconds=3600 seed=1 targets=()

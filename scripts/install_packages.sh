@@ -3,7 +3,7 @@
 #
 #   scripts/install_packages.sh          what the build needs
 #   scripts/install_packages.sh test     the same, and what scripts/test.sh needs
-#   scripts/install_packages.sh soak     the same, and what scripts/fuzz.sh needs (clang)
+#   scripts/install_packages.sh soak     the same, and what scripts/fuzz.sh needs (clang 16)
 #   scripts/install_packages.sh rivals   what benchmarks/rivals needs (PyTorch)
 set -euo pipefail
 
@@ -18,7 +18,7 @@ command -v npm >/dev/null || build+=(nodejs npm)
 test=(libgtest-dev libgmock-dev clang-format clang-tidy git qemu-system-x86 busybox-static cpio openmpi-bin
   chromium chromium-driver python3-selenium help2man pybind11-dev
   python3-dev python3-torch python3-onnx libtorch-dev libonnx-testdata)
-soak=(clang libclang-rt-dev)
+soak=(clang-16 libclang-rt-16-dev libomp-16-dev)  # clang 14 cannot compile the ranges of this standard library
 rivals=(python3-torch python3-torchvision python3-onnx python3-numpy libtcmalloc-minimal4 libopenblas0-openmp)
 
 case ${1:-build} in

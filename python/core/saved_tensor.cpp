@@ -85,6 +85,7 @@ at::Tensor SavedTensor::unpack(const std::function<bool()>& by_function) const {
   if (has_lost_history()) refuse_lost_history(by_function);
   const auto version = static_cast<std::uint32_t>(tensor_._version());
   if (version != version_) {
+    if (original_) (void)tensor_.grad_fn();  // as PyTorch does, which may be an error of its own
     throw std::runtime_error(
         "one of the variables needed for gradient computation has been modified by an inplace operation: a tensor was "
         "changed in place after autograd had saved it (it is at version " +

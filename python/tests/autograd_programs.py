@@ -131,9 +131,10 @@ CHANGES = [  # in place, under whatever name
     (1, FLOAT, "x.detach_()"),
     (1, WHOLE, "x.add_(1)"),
 ]
+# Not gelu as it is by default: of a gradient that is not contiguous PyTorch 1.13 makes one of numbers that nobody wrote.
 WORDS = {
     "one": "sin cos tanh sigmoid exp relu square abs erf log1p sqrt reciprocal".split(),
-    "activation": "gelu silu softplus elu leaky_relu hardtanh".split(),
+    "activation": "mish silu softplus elu leaky_relu hardtanh".split(),
     "module": "linear linear norm block statistics".split(),
     "flag": ["True", "False"],
 }

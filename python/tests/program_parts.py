@@ -114,7 +114,7 @@ class Failing(torch.autograd.Function):
 MODULES = {
     "linear": lambda: torch.nn.Linear(128, 128),
     "norm": lambda: torch.nn.LayerNorm(128),
-    "block": lambda: torch.nn.Sequential(torch.nn.Linear(128, 128), torch.nn.GELU(), torch.nn.Dropout(0.2), torch.nn.Linear(128, 128)),
+    "block": lambda: torch.nn.Sequential(torch.nn.Linear(128, 128), torch.nn.GELU("tanh"), torch.nn.Dropout(0.2), torch.nn.Linear(128, 128)),
     "statistics": lambda: torch.nn.Sequential(torch.nn.BatchNorm1d(128), torch.nn.ReLU(inplace=True)),
     "picture": lambda: torch.nn.Sequential(torch.nn.Conv2d(2, 4, 3, padding=1), torch.nn.Hardswish(inplace=True), torch.nn.Conv2d(4, 2, 1)),
     "lstm": lambda: torch.nn.LSTM(128, 32, bidirectional=True),
