@@ -2,9 +2,9 @@
 """Makes the n-th call of a kind fail under a short training, for n after n, and looks at what is left.
 
   tests/faults/sweep.py --sluice COMMAND --library sluice_fail_calls.so [--set quick|all|soak] [--kinds write,fsync]
-                        [--only write:17+] [--seed N] [--ranks]
+                        [--only write:17+] [--seed N] [--plan whole|stitched|encoded|host | --ranks]
 
-Each run trains a few steps under a plan of `joint` that moves tensors to a file, with a checkpoint behind every step. It has to
+Each run trains a few steps under a plan that moves tensors to a file (one of PLANS), with a checkpoint behind every step. It has to
   * end by itself, with status 0, 1 or 2: no crash, no hang
   * say why, where the status is not 0
   * leave a checkpoint that is whole: one of those of a run in which nothing fails, to the byte
@@ -13,7 +13,7 @@ Each run trains a few steps under a plan of `joint` that moves tensors to a file
 With --ranks two processes train over MPI, and the calls are those of the second one.
 Every n of a kind is tried in `soak`, a selection of at most so many in `quick` and `all`: the first and the last ones, and some
 in between that are drawn (the seed is printed). Each n is tried alone and, but for memory, with all calls that follow; in `quick`
-by turns, and without ranks.
+by turns, and of the plan `whole` alone.
 """
 import argparse
 import concurrent.futures
@@ -31,7 +31,16 @@ PATIENCE = 120  # seconds of a run
 MOST = {"quick": 2, "all": 60, "soak": 10**9}  # of a kind's calls
 ALLOCATIONS = {"quick": 4, "all": 200, "soak": 20000}  # of which there are very many
 KINDS = ["write", "pwrite", "fsync", "rename", "mmap", "fallocate", "thread", "alloc", "submit", "complete", "short"]
-MODEL = ["resnet20", "--batch", "2", "--threads", "1", "--width", "4"]
+ENCODING = "sentinel:additions=choice+staying+in-place+ahead+lending+encode"
+RESNET = ["resnet20", "--batch", "2", "--width", "4"]
+SQUEEZENET = ["squeezenet1_1", "--batch", "8", "--image-size", "64", "--classes", "10", "--threads", "1"]
+PLANS = {  # what is trained, how it is planned, and what the plan has to have in it
+    "whole": ([*RESNET, "--threads", "1"], ["--fast", "60%"], '"migrations":'),
+    "stitched": ([*RESNET, "--threads", "1"], ["--fast", "40%"], '"stitches":'),
+    "encoded": ([*SQUEEZENET, "--link-bandwidth", "20MB/s"], ["--fast", "40%", "--planner", ENCODING], '"encoding":'),
+    "host": ([*RESNET, "--optimizer", "adam", "--processors", "device:1,host:1"],
+             ["--fast", "60%", "--planner", "joint:additions=processors", "--on", "host:update"], '"processor":1'),
+}
 TEXT = ["gpt2_small", "--batch", "1", "--sequence", "32", "--classes", "200", "--width", "64", "--depth", "1", "--threads", "1",
         "--optimizer", "adamw", "--planner", "fast-only"]
 WRITES = ["--checkpoint", "run.ckpt", "--checkpoint-every", "1", "--losses", "losses", "--json", "result.json"]
@@ -42,6 +51,7 @@ class Training:
 
     def __init__(self, arguments, folder):
         self.sluice, self.library, self.folder = arguments.sluice, arguments.library, folder
+        self.model, self.how, self.has = PLANS[arguments.plan]
         self.environment = dict(os.environ, XDG_CACHE_HOME=str(folder / "cache"), OMP_NUM_THREADS="1",
                                 OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
         self.prepare()
@@ -49,14 +59,16 @@ class Training:
 
     def prepare(self):
         self.plan = self.folder / "plan.json"
-        done = self.call([self.sluice, "plan", *MODEL, "--slow", "file", "--spill-dir", self.folder, "--fast", "60%", "-o", self.plan],
+        done = self.call([self.sluice, "plan", *self.model, "--slow", "file", "--spill-dir", self.folder, *self.how, "-o", self.plan],
                          self.folder)
         if done.returncode != 0:
             sys.exit(f"no plan: {done.stderr}")
+        if self.has not in self.plan.read_text():
+            sys.exit(f"the plan has nothing of what is to be tried: {self.has}")
 
     def words(self, steps, variables):
         """`variables` of the environment are set for the process that is meant."""
-        return ["env", *variables, self.sluice, "train", *MODEL, "--plan", self.plan, "--slow", "file", "--spill-dir", ".",
+        return ["env", *variables, self.sluice, "train", *self.model, "--plan", self.plan, "--slow", "file", "--spill-dir", ".",
                 "--steps", str(steps), *WRITES]
 
     def call(self, words, folder):
@@ -164,17 +176,21 @@ def main():
     parser.add_argument("--set", choices=MOST, default=os.environ.get("SLUICE_TEST_SET", "quick"))
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--only", help="this fault alone")
+    parser.add_argument("--plan", choices=PLANS, default="whole")
     parser.add_argument("--ranks", action="store_true", help="two processes over MPI")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
     arguments = parser.parse_args()
-    if arguments.ranks and (arguments.set == "quick" or shutil.which("mpirun") is None):
-        print("skipped: in the quick set, and where there is no mpirun (Debian: openmpi-bin)")
+    if arguments.set == "quick" and (arguments.ranks or arguments.plan != "whole"):
+        print("skipped in the quick set")
+        return 0
+    if arguments.ranks and shutil.which("mpirun") is None:
+        print("skipped: there is no mpirun (Debian: openmpi-bin)")
         return 0
     arguments.sluice, arguments.library = (os.path.abspath(each) for each in (arguments.sluice, arguments.library))
     with tempfile.TemporaryDirectory(prefix="sluice-faults-", dir=os.environ.get("SLUICE_FAULTS_DISK")) as folder:
         training = (RankTraining if arguments.ranks else Training)(arguments, pathlib.Path(folder))
         counts = training.counts()
-        print("calls:", ", ".join(f"{kind} {counts[kind]}" for kind in KINDS), f"(seed {arguments.seed})")
+        print("two ranks," if arguments.ranks else f"plan {arguments.plan},", "calls:", ", ".join(f"{kind} {counts[kind]}" for kind in KINDS), f"(seed {arguments.seed})")
         tried = [arguments.only] if arguments.only else list(faults(counts, arguments, random.Random(arguments.seed)))
         wrong = 0
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
