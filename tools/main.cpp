@@ -1,4 +1,5 @@
 // sluice: plans and runs neural-network training inside a fast-memory budget.
+#include <execinfo.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -30,10 +31,18 @@ void tell_plainly(const char* text) { (void)!::write(STDERR_FILENO, text, std::s
   ::_exit(sluice::cli::kExitFailed);
 }
 
+// OpenMP ends threads by pthread_exit(), which loads the unwinder when it is called first, and aborts where no memory is left
+// for that. So does backtrace() load it, without harm.
+void load_unwinder() {
+  void* frame = nullptr;
+  (void)::backtrace(&frame, 1);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   std::set_terminate(end_with_reason);
+  load_unwinder();
   sluice::cli::settle_openmp_environment();
   if (!sluice::cli::end_with_parent()) return sluice::cli::kExitInterrupted;
   sluice::cli::ErrorDestination destination;

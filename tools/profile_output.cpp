@@ -235,7 +235,7 @@ nlohmann::json encodings_json(const graph::Graph& graph, const profile::Encoding
                        {"bytes", bytes},
                        {"encoded_bytes", encoded}});
   }
-  nlohmann::json coders;
+  nlohmann::json coders = nlohmann::json::object();
   for (const auto& [encoding, speed] : coders_of(figures)) {
     coders[std::string(to_string(encoding))] = {{"encode_bytes_per_second", speed.encode},
                                                 {"decode_bytes_per_second", speed.decode}};

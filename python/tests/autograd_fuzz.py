@@ -3,18 +3,23 @@
 
   autograd_fuzz.py [--programs N] [--seconds N] [--first SEED]   programs SEED, SEED + 1, ... until one of the two is reached
   autograd_fuzz.py --show SEED                                   prints a program, runs it, and says what came of it
+  autograd_fuzz.py --here ...                                    the same within this process
 
 Each program is run by plain PyTorch, then several times under each of some budgets: as a step that was not seen before, as
 one that follows a plan, and beside others under a budget that has seen many. Prints what differs with the program and its
-seed, and a line `N programs, D of them differ, ...`; exit status 1 where one differs.
+seed, and a line `N programs, D of them differ, ...`; exit status 1 where one differs. Each five hundred programs have a process
+of their own, as many at once as there are processors: PyTorch never lets go of some graphs, and may crash.
 """
 
 import argparse
 import collections
+import concurrent.futures
 import gc
 import hashlib
+import json
 import os
 import random
+import subprocess
 import sys
 import tempfile
 import time
@@ -26,6 +31,7 @@ from autograd_programs import namespace, write_program
 from sluice.memory import pool
 
 SIZES = ("70KiB", "200KiB", "500KiB", "1MiB", "2MiB", "40%", "1GiB")
+SHARE = 500  # programs of a process
 SAMPLED = 20  # of so many programs one is looked at for tensors that stay behind
 
 
@@ -143,6 +149,30 @@ def fuzz(programs: int, seconds: float, first: int, folder: str, tell=print) -> 
     return differ, fuzzer.counts
 
 
+def in_processes(options) -> tuple[int, collections.Counter]:
+    """The same as fuzz(), each share of the programs in a process of its own; one that crashes differs."""
+    end = time.monotonic() + options.seconds
+
+    def share(first: int):
+        left, count = end - time.monotonic(), min(SHARE, options.first + options.programs - first)
+        if left <= 0:
+            return 0, collections.Counter()
+        words = [sys.executable, __file__, "--here", "--first", first, "--programs", count, "--seconds", left]
+        done = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+        *said, last = done.stdout.splitlines() or [""]
+        if done.returncode not in (0, 1) or not last.startswith("{"):
+            print(*said, last, f"programs {first} to {first + count - 1}: status {done.returncode}", done.stderr, sep="\n", flush=True)
+            return 1, collections.Counter()
+        if said:
+            print(*said, sep="\n", flush=True)
+        counts = collections.Counter(json.loads(last))
+        return counts.pop("differ", 0), counts
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        found = list(pool.map(share, range(options.first, options.first + options.programs, SHARE)))
+    return sum(differ for differ, _ in found), sum((counts for _, counts in found), collections.Counter())
+
+
 def show(seed: int, folder: str) -> int:
     text, looks = write_program(seed)
     print(text + "\n".join(looks))
@@ -158,14 +188,19 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--show", type=int)
+    parser.add_argument("--here", action="store_true")
     options = parser.parse_args()
+    if options.show is None and not options.here:
+        differ, counts = in_processes(options)
+        said = ", ".join(f"{name} {number}" for name, number in counts.most_common() if name != "programs")
+        print(f"{counts['programs']} programs from seed {options.first}, {differ} of them differ, {said}")
+        return min(1, differ)
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory(dir=os.environ.get("SLUICE_TEST_FOLDER", "/var/tmp")) as folder:
         if options.show is not None:
             return min(1, show(options.show, folder))
         differ, counts = fuzz(options.programs, options.seconds, options.first, folder)
-    said = ", ".join(f"{name} {number}" for name, number in counts.most_common() if name != "programs")
-    print(f"{counts['programs']} programs from seed {options.first}, {differ} of them differ, {said}")
+    print(json.dumps({**counts, "differ": differ}))
     return min(1, differ)
 
 

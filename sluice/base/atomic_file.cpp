@@ -2,12 +2,14 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <pthread.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <optional>
@@ -77,6 +79,23 @@ int open_beside(const fs::path& target, fs::path& partial) {
   if (descriptor >= 0 && replaces) take_rights(descriptor, target, old);
   return descriptor;
 }
+
+// Who asks the process to end waits while it exists: a file that takes milliseconds leaves no part of it.
+class HeldSignals {
+ public:
+  HeldSignals() {
+    sigset_t ends;
+    sigemptyset(&ends);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) sigaddset(&ends, signal);
+    ::pthread_sigmask(SIG_BLOCK, &ends, &before_);
+  }
+  ~HeldSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+
+ private:
+  sigset_t before_{};
+};
 
 }  // namespace
 
@@ -167,6 +186,7 @@ Status AtomicFile::sync_folder() const {
 }
 
 Status write_file(const fs::path& path, std::string_view text) {
+  const HeldSignals whole;
   SLUICE_ASSIGN(AtomicFile file, AtomicFile::create(path));
   SLUICE_RETURN_IF_ERROR(file.write(text));
   return file.commit();
@@ -177,6 +197,7 @@ Status try_to_write(const fs::path& path, std::uintmax_t bytes) {
   if (fs::is_other(fs::status(path, missing))) {  // opened, a pipe would wait for its reader
     return ::access(path.c_str(), W_OK) == 0 ? Status() : Status(write_error(path, errno));
   }
+  const HeldSignals whole;
   SLUICE_ASSIGN(const AtomicFile file, AtomicFile::create(path));
   return file.check_room(bytes);
 }

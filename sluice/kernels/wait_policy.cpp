@@ -9,6 +9,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
+#include <exception>
 #include <latch>
 #include <mutex>
 #include <utility>
@@ -131,7 +132,13 @@ std::shared_ptr<WaitPolicy> WaitPolicy::of_process() {
 
 WaitPolicy::WaitPolicy() {
   if (std::getenv("OMP_WAIT_POLICY") != nullptr) return;
-  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+  thread_ = std::jthread([this](const std::stop_token& stop) {
+    try {
+      run(stop);
+    } catch (const std::exception&) {
+      // No memory or threads for it: barriers wait as they do now.
+    }
+  });
 }
 
 void WaitPolicy::run(const std::stop_token& stop) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <string_view>
 #include <system_error>
 
@@ -80,7 +81,13 @@ WaitingLine::WaitingLine(std::string what, ExpectedTime expected)
     : what_(std::move(what)), expected_(expected), terminal_(is_terminal()) {
   if (terminal().quiet) return;
   try {
-    shows_ = std::thread([this] { show_until_over(); });
+    shows_ = std::thread([this] {
+      try {
+        show_until_over();
+      } catch (const std::exception&) {
+        // No memory for a line: the same.
+      }
+    });
   } catch (const std::system_error&) {
     // No more threads for this user: the work goes on unseen.
   }

@@ -220,7 +220,7 @@ class ReportCollector {
   plan::Plan plan_;
   Seconds baseline_ = 0;
   std::int64_t done_ = 0, total_ = 0;
-  json document_;
+  json document_ = json::object();
 };
 
 }  // namespace

@@ -56,7 +56,7 @@ std::string_view critical_lane(const Overlap& overlap) {
 }
 
 nlohmann::json overlap_json(const Overlap& overlap) {
-  nlohmann::json lanes;
+  nlohmann::json lanes = nlohmann::json::object();
   for (const BusyLane& lane : overlap.lanes) lanes[lane.name] = lane.seconds * 1e3;
   return {{"busy_ms", lanes},
           {"critical", critical_lane(overlap)},

@@ -50,7 +50,7 @@ std::string describe_contents(const TierContents& contents) {
 nlohmann::json contents_json(const memory::Machine& machine, const std::vector<TierContents>& contents) {
   nlohmann::json all = nlohmann::json::array();
   for (const TierContents& each : contents) {
-    nlohmann::json by_role;
+    nlohmann::json by_role = nlohmann::json::object();
     for (const auto& [role, bytes] : each.by_role) by_role[std::string(to_string(role))] = bytes;
     all.push_back({{"tier", machine.tier(each.tier).name}, {"op", each.op}, {"bytes", each.bytes}, {"roles", by_role}});
   }
