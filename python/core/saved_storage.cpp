@@ -137,13 +137,14 @@ void bind_saved_storage(pybind11::module_& module) {
       .def(py::init([](const at::Tensor& tensor) { return std::make_shared<SavedTensor>(tensor, nullptr); }),
            py::arg("tensor"), "Of a tensor that stays.")
       .def_property_readonly("storage", &SavedTensor::storage, "Whose bytes may leave; None for a tensor that stays.")
-      .def("unpack",
-           [](const SavedTensor& saved, const py::function& by_function) {
-             return saved.unpack([&by_function] { return by_function().cast<bool>(); });
-           },
-           py::arg("by_function"),
-           "What PyTorch would have now. A RuntimeError where PyTorch would raise one, which depends for a history that is "
-           "lost on who asks: `by_function` returns whether a Function does.");
+      .def(
+          "unpack",
+          [](const SavedTensor& saved, const py::function& by_function) {
+            return saved.unpack([&by_function] { return by_function().cast<bool>(); });
+          },
+          py::arg("by_function"),
+          "What PyTorch would have now. A RuntimeError where PyTorch would raise one, which depends for a history that is "
+          "lost on who asks: `by_function` returns whether a Function does.");
   const auto is = [](SavedStorage::Place place) {
     return [place](const SavedStorage& storage) { return storage.place() == place; };
   };

@@ -36,7 +36,8 @@ using Nodes = std::unordered_set<const torch::autograd::Node*>;
 void add_newer(const torch::autograd::Node& node, std::uint64_t than, Nodes& found) {
   for (const torch::autograd::Edge& edge : node.next_edges()) {
     const torch::autograd::Node* const next = edge.function.get();
-    const bool newer = next != nullptr && next->sequence_nr() > than && next->sequence_nr() < at::sequence_number::peek();
+    const bool newer =
+        next != nullptr && next->sequence_nr() > than && next->sequence_nr() < at::sequence_number::peek();
     if (newer && found.insert(next).second) add_newer(*next, than, found);
   }
 }
