@@ -119,8 +119,10 @@ class GradientDump {
     access_ = &access;
     SLUICE_RETURN_IF_ERROR(train::initialise_parameters(access, options_.seed, workload_.values.get()));
     if (!dump_.parameters.empty()) SLUICE_RETURN_IF_ERROR(read_parameters());
-    manifest_ = {
-        {"model", workload_.forward.name}, {"settings", workload_to_json(workload_.options)}, {"seed", options_.seed}};
+    manifest_ = {{"model", workload_.forward.name},
+                 {"settings", workload_to_json(workload_.options)},
+                 {"seed", options_.seed},
+                 {"losses", json::object()}};
     manifest_["settings"]["learning_rate"] = dump_.learning_rate;
     SLUICE_RETURN_IF_ERROR(write_tensors(graph::Role::kParameter, "parameter", "parameters"));
     SLUICE_RETURN_IF_ERROR(write_tensors(graph::Role::kBuffer, "buffer", "buffers"));
