@@ -7,11 +7,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <fstream>
 #include <functional>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace sluice {
@@ -155,6 +157,25 @@ TEST_F(AtomicFileTest, AReplacedFileKeepsItsOwnerOrClosesToTheGroup) {
   ASSERT_EQ(::stat(path.c_str(), &now), 0);
   EXPECT_EQ(now.st_uid, 65534U);
   EXPECT_EQ(now.st_mode & 0777U, 0644U) << "the group is another one: it gets what everybody has";
+}
+
+TEST_F(AtomicFileTest, WhoIsEndedWhileHeTriesOrWritesAtOnceLeavesNoPart) {
+  const fs::path path = folder_ / "a";
+  for (int round = 0; round < 20; ++round) {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      while (try_to_write(path).ok() && write_file(path, "text").ok()) {
+      }
+      ::_exit(1);
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(2000 + 137 * round));
+    ::kill(child, SIGTERM);
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM) << "it ends all the same";
+    for (const std::string& name : names()) EXPECT_EQ(name, "a") << "in round " << round;
+  }
 }
 
 TEST_F(AtomicFileTest, WhatCannotBeWrittenIsFoundByTrying) {
