@@ -120,7 +120,7 @@ class Fuzzer:
                 ours = outcome(code, looks, lambda: budget)
                 self.counts["steps"] += 1
                 self.counts["moved"] += budget.last.left > 0
-                if ours[0] == REFUSED or (ours != plain and asks_who_requires_gradients(text)):
+                if ours[0] == REFUSED or (ours[0] != plain[0] and asks_who_requires_gradients(text)):
                     self.counts[REFUSED] += 1
                 elif ours != plain:
                     return self.told(seed, text, looks, f"budget {budget.last.budget}, step {repeat + 1}", plain, ours)
