@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "sluice/base/result.hpp"
-#include "tools/exit_codes.hpp"
+#include "tools/process/exit_codes.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): its own name
 class App;       // of CLI11, whose header takes two seconds to compile

@@ -6,9 +6,9 @@
 #include <exception>
 
 #include "sluice/report/json_document.hpp"
-#include "tools/end_with_parent.hpp"
-#include "tools/exit_codes.hpp"
-#include "tools/openmp_environment.hpp"
+#include "tools/process/end_with_parent.hpp"
+#include "tools/process/exit_codes.hpp"
+#include "tools/process/openmp_environment.hpp"
 #include "tools/run_command.hpp"
 #include "tools/terminal/messages.hpp"
 

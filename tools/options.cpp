@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "sluice/base/closest_name.hpp"
+#include "sluice/base/text/closest_name.hpp"
 #include "sluice/base/threads/compute_thread_count.hpp"
 #include "sluice/base/threads/cpu_affinity.hpp"
 #include "sluice/gpu/gpu_memory.hpp"

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "sluice/base/closest_name.hpp"
+#include "sluice/base/text/closest_name.hpp"
 #include "sluice/graph/rewrite/prepare.hpp"
 #include "sluice/models/catalog.hpp"
 

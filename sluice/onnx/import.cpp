@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "sluice/base/utf8.hpp"
+#include "sluice/base/text/utf8.hpp"
 #include "sluice/onnx/convert/converters.hpp"
 #include "sluice/onnx/given_weights.hpp"
 #include "sluice/onnx/model/branches.hpp"

@@ -8,7 +8,7 @@
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/base/json_reader.hpp"
-#include "sluice/base/utf8.hpp"
+#include "sluice/base/text/utf8.hpp"
 #include "sluice/data/data_source.hpp"
 #include "sluice/graph/rewrite/delay_updates.hpp"
 #include "sluice/train/checkpoint_file/checkpoint_file.hpp"

@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "tests/cli/command_runner.hpp"
-#include "tools/exit_codes.hpp"
+#include "tools/process/exit_codes.hpp"
 
 namespace sluice::tests {
 namespace {

@@ -1,6 +1,6 @@
 #include "sluice/base/json_file.hpp"
 #include "sluice/base/json_reader.hpp"
-#include "sluice/base/utf8.hpp"
+#include "sluice/base/text/utf8.hpp"
 #include "tests/fuzz/fuzz_targets.hpp"
 
 namespace sluice::tests {

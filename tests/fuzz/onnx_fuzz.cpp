@@ -1,4 +1,4 @@
-#include "sluice/base/utf8.hpp"
+#include "sluice/base/text/utf8.hpp"
 #include "sluice/onnx/forward_model.hpp"
 #include "sluice/onnx/import.hpp"
 #include "tests/fuzz/fuzz_targets.hpp"

@@ -1,8 +1,8 @@
 #include <cmath>
 
 #include "sluice/base/parse.hpp"
+#include "sluice/base/text/utf8.hpp"
 #include "sluice/base/units.hpp"
-#include "sluice/base/utf8.hpp"
 #include "sluice/memory/presets.hpp"
 #include "tests/fuzz/fuzz_targets.hpp"
 

@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "sluice/base/progress/terminal.hpp"
-#include "tools/exit_codes.hpp"
+#include "tools/process/exit_codes.hpp"
 
 namespace sluice::cli {
 namespace {

@@ -13,8 +13,8 @@
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/base/atomic_file.hpp"
+#include "sluice/base/text/utf8.hpp"
 #include "sluice/base/units.hpp"
-#include "sluice/base/utf8.hpp"
 
 namespace sluice::onnx {
 namespace {

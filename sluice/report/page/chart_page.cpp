@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "sluice/base/markup.hpp"
+#include "sluice/base/text/markup.hpp"
 #include "sluice/report/json_document.hpp"
 #include "sluice/report/page/page_frame.hpp"
 #include "sluice/report/page/section_parts.hpp"

@@ -6,7 +6,7 @@
 #include <array>
 #include <string_view>
 
-#include "sluice/base/shell_word.hpp"
+#include "sluice/base/text/shell_word.hpp"
 
 namespace sluice::report {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "sluice/base/markup.hpp"
+#include "sluice/base/text/markup.hpp"
 
 namespace sluice::report {
 

@@ -1,4 +1,4 @@
-#include "tools/end_with_parent.hpp"
+#include "tools/process/end_with_parent.hpp"
 
 #include <sys/prctl.h>
 #include <unistd.h>

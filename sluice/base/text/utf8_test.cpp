@@ -1,4 +1,4 @@
-#include "sluice/base/utf8.hpp"
+#include "sluice/base/text/utf8.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tools/exit_codes.hpp"
+#include "tools/process/exit_codes.hpp"
 
 namespace sluice::cli {
 

@@ -1,4 +1,4 @@
-#include "tools/openmp_environment.hpp"
+#include "tools/process/openmp_environment.hpp"
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-#include "sluice/base/shell_word.hpp"
+#include "sluice/base/text/shell_word.hpp"
 
 #include <string_view>
 

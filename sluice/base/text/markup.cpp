@@ -1,4 +1,4 @@
-#include "sluice/base/markup.hpp"
+#include "sluice/base/text/markup.hpp"
 
 namespace sluice {
 

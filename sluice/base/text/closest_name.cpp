@@ -1,4 +1,4 @@
-#include "sluice/base/closest_name.hpp"
+#include "sluice/base/text/closest_name.hpp"
 
 #include <fmt/format.h>
 
