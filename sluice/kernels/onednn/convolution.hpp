@@ -23,9 +23,14 @@ struct ConvolutionWindow {
   dnnl::memory::dims end;
 
   // A primitive's description, whose last arguments are always these.
-  template <typename Description, typename... First>
-  Description describe(const First&... first) const {
-    return Description(first..., strides, dilation, begin, end);
+  template <typename Primitive, typename... First>
+  auto describe(const dnnl::engine& engine, const dnnl::primitive_attr& attributes, const First&... first) const {
+    return kernels::describe<Primitive>(engine, attributes, first..., strides, dilation, begin, end);
+  }
+  template <typename Primitive, typename Hint, typename... First>
+  auto describe_backward(const dnnl::engine& engine, const Hint& forward, const First&... first) const {
+    return kernels::describe_backward<Primitive>(engine, user_scratchpad(), forward, first..., strides, dilation, begin,
+                                                 end);
   }
 };
 
@@ -41,7 +46,7 @@ inline graph::Shape split_groups(const graph::Shape& weights, std::int64_t group
 // `layout` of weights, with the dimensions `shape`. Weights that lie row-major for another op have that op's
 // dimensions, but their bytes are right for any op.
 inline Layout with_shape(const Layout& layout, const graph::Shape& shape, graph::DType dtype) {
-  const bool same = graph::Shape(layout.data.dims, layout.data.dims + layout.data.ndims) == shape;
+  const bool same = dims_of(layout) == shape;
   return same || !is_plain(layout) ? layout : plain_layout(shape, dtype);
 }
 

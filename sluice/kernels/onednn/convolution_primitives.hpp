@@ -14,8 +14,8 @@ namespace sluice::kernels {
 inline void append_activation(graph::Activation activation, dnnl::primitive_attr& attributes) {
   if (activation == graph::Activation::kNone) return;
   dnnl::post_ops post_ops;
-  if (activation == graph::Activation::kRelu) post_ops.append_eltwise(1.0F, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
-  if (activation == graph::Activation::kRelu6) post_ops.append_eltwise(1.0F, dnnl::algorithm::eltwise_clip, 0.0F, 6.0F);
+  if (activation == graph::Activation::kRelu) append_eltwise(post_ops, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
+  if (activation == graph::Activation::kRelu6) append_eltwise(post_ops, dnnl::algorithm::eltwise_clip, 0.0F, 6.0F);
   attributes.set_post_ops(post_ops);
 }
 
@@ -24,14 +24,12 @@ template <typename Family>
 auto forward_desc(dnnl::algorithm algorithm, const Layout& x, const Layout& w, const Layout* bias, const Layout& y,
                   const graph::ConvolutionAttributes& attributes, const dnnl::engine& engine) {
   using Forward = typename Family::Forward;
-  using Description = typename Forward::desc;
   const auto kind = dnnl::prop_kind::forward_training;
   const ConvolutionWindow window(attributes.window);
-  const auto description = bias == nullptr ? window.describe<Description>(kind, algorithm, x, w, y)
-                                           : window.describe<Description>(kind, algorithm, x, w, *bias, y);
-  dnnl::primitive_attr primitive_attributes = user_scratchpad();
-  append_activation(attributes.activation, primitive_attributes);
-  return typename Forward::primitive_desc(description, primitive_attributes, engine);
+  dnnl::primitive_attr fused = user_scratchpad();
+  append_activation(attributes.activation, fused);
+  return bias == nullptr ? window.describe<Forward>(engine, fused, kind, algorithm, x, w, y)
+                         : window.describe<Forward>(engine, fused, kind, algorithm, x, w, *bias, y);
 }
 
 // Backward primitives want to know the forward one; only its shapes matter.
@@ -83,8 +81,7 @@ std::unique_ptr<PrimitiveKernel> make_backward_data(dnnl::algorithm algorithm, c
   const ConvolutionWindow window(request.as<graph::ConvolutionAttributes>().window);
   const auto hint = forward_hint(operands, engine);
   const auto make = [&](const Layout& dx, const Layout& w, const Layout& dy) {
-    const auto description = window.describe<typename BackwardData::desc>(algorithm, dx, w, dy);
-    return typename BackwardData::primitive_desc(description, user_scratchpad(), engine, hint);
+    return window.describe_backward<BackwardData>(engine, hint, algorithm, dx, w, dy);
   };
   const auto desc = choose_backward_layouts(operands, DNNL_ARG_DIFF_SRC, make);
 
@@ -103,7 +100,6 @@ template <typename Family>
 std::unique_ptr<PrimitiveKernel> make_backward_weights(dnnl::algorithm algorithm, const KernelRequest& request,
                                                        const dnnl::engine& engine) {
   using BackwardWeights = typename Family::BackwardWeights;
-  using Description = typename BackwardWeights::desc;
   const ConvolutionOperands<Family> operands{request.inputs[0], request.outputs[0], request.inputs[1],
                                              request.as<graph::ConvolutionAttributes>(),
                                              request.method != Method::kBest};
@@ -112,9 +108,8 @@ std::unique_ptr<PrimitiveKernel> make_backward_weights(dnnl::algorithm algorithm
   const Layout dbias = has_bias ? plain_layout(request.outputs[1].shape) : Layout();
   const auto hint = forward_hint(operands, engine);
   const auto make = [&](const Layout& x, const Layout& dw, const Layout& dy) {
-    const auto description = has_bias ? window.describe<Description>(algorithm, x, dw, dbias, dy)
-                                      : window.describe<Description>(algorithm, x, dw, dy);
-    return typename BackwardWeights::primitive_desc(description, user_scratchpad(), engine, hint);
+    return has_bias ? window.describe_backward<BackwardWeights>(engine, hint, algorithm, x, dw, dbias, dy)
+                    : window.describe_backward<BackwardWeights>(engine, hint, algorithm, x, dw, dy);
   };
   const auto desc = choose_backward_layouts(operands, DNNL_ARG_SRC, make);
 

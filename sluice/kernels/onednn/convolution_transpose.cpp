@@ -16,7 +16,7 @@ struct TransposedConvolution {
     return split;
   }
   static Layout exchange(const Layout& layout) {
-    const bool grouped = layout.data.ndims == 5;
+    const bool grouped = dims_of(layout).size() == 5;
     return layout.permute_axes(grouped ? std::vector<int>{0, 2, 1, 3, 4} : std::vector<int>{1, 0, 2, 3});
   }
 };

@@ -38,9 +38,8 @@ dnnl::primitive_attr adding_to_target(bool adding) {
   return attributes;
 }
 
-std::unique_ptr<PrimitiveKernel> make_product(const dnnl::matmul::desc& desc, const dnnl::primitive_attr& attributes,
-                                              const KernelRequest& request, const dnnl::engine& engine) {
-  const dnnl::matmul::primitive_desc product(desc, attributes, engine);
+std::unique_ptr<PrimitiveKernel> make_product(const dnnl::matmul::primitive_desc& product, const KernelRequest& request,
+                                              const dnnl::engine& engine) {
   auto kernel = std::make_unique<PrimitiveKernel>(dnnl::matmul(product), product, engine);
   kernel->inputs = plain_layouts(request.inputs);
   kernel->outputs = plain_layouts(request.outputs);
@@ -94,7 +93,8 @@ KernelPtr make_weight_product(const KernelRequest& request, const DenseSpace& sp
   const Layout dy_matrix = matrix(space.count, space.rows, 1, space.total, dtype);
   const Layout x_matrix = matrix(space.rows, space.in, space.in, 1, dtype);
   const Layout dw_matrix = matrix(space.count, space.in, space.in, 1, request.outputs[0].dtype);
-  auto kernel = make_product({dy_matrix, x_matrix, dw_matrix}, adding_to_target(adding), request, engine);
+  auto kernel = make_product(describe<dnnl::matmul>(engine, adding_to_target(adding), dy_matrix, x_matrix, dw_matrix),
+                             request, engine);
   kernel->bind(DNNL_ARG_SRC, 1, dy_matrix, space.begin * size_of(dtype));
   kernel->bind(DNNL_ARG_WEIGHTS, 0, x_matrix);
   kernel->bind(DNNL_ARG_DST, output, dw_matrix);
@@ -140,10 +140,10 @@ KernelPtr make_dense(const KernelRequest& request, const dnnl::engine& engine) {
   const Layout w_matrix = matrix(space.in, space.count, 1, space.in, w.dtype);
   const Layout bias = matrix(1, space.count, space.count, 1, graph::DType::kF32);
   const Layout y_matrix = matrix(space.rows, space.count, space.total, 1, y.dtype);
-  const auto desc = has_bias ? dnnl::matmul::desc(x_matrix, w_matrix, bias, y_matrix)
-                             : dnnl::matmul::desc(x_matrix, w_matrix, y_matrix);
+  const auto desc = has_bias ? describe<dnnl::matmul>(engine, user_scratchpad(), x_matrix, w_matrix, bias, y_matrix)
+                             : describe<dnnl::matmul>(engine, user_scratchpad(), x_matrix, w_matrix, y_matrix);
 
-  auto kernel = make_product(desc, user_scratchpad(), request, engine);
+  auto kernel = make_product(desc, request, engine);
   kernel->bind(DNNL_ARG_SRC, 0, x_matrix);
   kernel->bind(DNNL_ARG_WEIGHTS, 1, w_matrix);
   if (has_bias) kernel->bind(DNNL_ARG_BIAS, 2, bias);
@@ -173,7 +173,8 @@ KernelPtr make_dense_backward_data(const KernelRequest& request, const dnnl::eng
   const Layout dy_matrix = matrix(space.rows, space.count, space.total, 1, dy.dtype);
   const Layout w_matrix = matrix(space.count, space.in, space.in, 1, w.dtype);
   const Layout dx_matrix = matrix(space.rows, space.in, space.in, 1, dx.dtype);
-  auto kernel = make_product({dy_matrix, w_matrix, dx_matrix}, adding_to_target(adding), request, engine);
+  auto kernel = make_product(describe<dnnl::matmul>(engine, adding_to_target(adding), dy_matrix, w_matrix, dx_matrix),
+                             request, engine);
   kernel->bind(DNNL_ARG_SRC, 0, dy_matrix, space.begin * size_of(dy.dtype));
   kernel->bind(DNNL_ARG_WEIGHTS, 1, w_matrix);
   kernel->bind(DNNL_ARG_DST, output, dx_matrix);

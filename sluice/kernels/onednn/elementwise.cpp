@@ -190,8 +190,8 @@ KernelMakers elementwise_kernels() {
 
 KernelPtr make_reorder(const Layout& from, const Layout& to, const dnnl::engine& engine) {
   // Where one side is row-major, it is read or written in the other's dimensions.
-  const Layout source_layout = is_plain(from) ? row_major_form(to, from.data_type()) : from;
-  const Layout target_layout = is_plain(to) && !is_plain(from) ? row_major_form(from, to.data_type()) : to;
+  const Layout source_layout = is_plain(from) ? row_major_form(to, type_of(from)) : from;
+  const Layout target_layout = is_plain(to) && !is_plain(from) ? row_major_form(from, type_of(to)) : to;
   const dnnl::reorder::primitive_desc desc(engine, source_layout, engine, target_layout, user_scratchpad());
   auto kernel = std::make_unique<PrimitiveKernel>(dnnl::reorder(desc), desc, engine);
   kernel->inputs = {from};

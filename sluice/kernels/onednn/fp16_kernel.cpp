@@ -11,7 +11,7 @@ namespace sluice::kernels {
 namespace {
 
 bool is_fp16(const OperandRequest& operand) { return operand.dtype == graph::DType::kF16; }
-bool is_fp16(const Layout& layout) { return layout.data_type() == dnnl::memory::data_type::f16; }
+bool is_fp16(const Layout& layout) { return type_of(layout) == dnnl::memory::data_type::f16; }
 
 bool reads_16_bits(graph::OpKind kind) {
   constexpr std::array kKinds{

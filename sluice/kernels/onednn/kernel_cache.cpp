@@ -72,7 +72,8 @@ std::shared_ptr<Kernel> KernelCache::find_or_make_reorder(const Layout& from, co
     if (kernel->inputs[0] == from && kernel->outputs[0] == to) return kernel;
   }
   use_threads();
-  const bool fp16 = from.data_type() == dnnl::memory::data_type::f16 || to.data_type() == dnnl::memory::data_type::f16;
+  constexpr auto kF16 = dnnl::memory::data_type::f16;
+  const bool fp16 = type_of(from) == kF16 || type_of(to) == kF16;
   return reorders_.emplace_back(fp16 ? make_fp16_reorder(from, to, engine_) : make_reorder(from, to, engine_));
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/graph/choose.hpp"
@@ -66,9 +67,8 @@ class Lowering {
         parameter_of_gradient_(parameters_of_gradients(logical)),
         half_of_master_(halves_of_masters(logical)),
         scratch_(granted_scratch(logical)) {
-    for (std::size_t other = 1; other < threads.size(); ++other) {
-      if (threads[other] != threads.front()) others_.emplace_back(engine, threads[other]);
-    }
+    // Of the main one's number of threads, too: there a kernel is made for layouts that are fixed, and may be another one.
+    for (const int each : std::set<int>(threads.begin() + 1, threads.end())) others_.emplace_back(engine, each);
     result_.graph.name = logical.name;
     result_.graph.layers = logical.layers;
   }
@@ -301,7 +301,7 @@ class Lowering {
 
   const graph::Graph& logical_;
   KernelCache cache_;                                    // of the main processor
-  std::vector<KernelCache> others_;                      // of processors with other numbers of threads
+  std::vector<KernelCache> others_;                      // of the other processors, one for each number of threads
   std::vector<Home> homes_;                              // by logical id
   std::map<graph::TensorId, std::vector<Home>> copies_;  // by logical id: valid reordered copies
   std::map<graph::TensorId, graph::Op> weight_casts_;    // by the logical id of what they make; lowered when it is read
@@ -315,8 +315,8 @@ class Lowering {
 KernelRequest apply_request(const graph::Graph& graph, const graph::Op& batch_norm, const Kernel& kernel) {
   const graph::DType dtype = graph.tensor(batch_norm.inputs[0]).dtype;
   const auto operand = [&](const Layout& layout) {
-    const bool is_f32 = layout.data_type() == dnnl::memory::data_type::f32;
-    return OperandRequest{layout.dims(), is_f32 ? graph::DType::kF32 : dtype, layout};
+    const bool is_f32 = type_of(layout) == dnnl::memory::data_type::f32;
+    return OperandRequest{dims_of(layout), is_f32 ? graph::DType::kF32 : dtype, layout};
   };
   KernelRequest request{.kind = graph::OpKind::kBatchNormApply,
                         .attributes = batch_norm.attributes,
@@ -324,6 +324,15 @@ KernelRequest apply_request(const graph::Graph& graph, const graph::Op& batch_no
                         .outputs = {operand(kernel.outputs[0])}};
   if (batch_norm.inputs.size() > 3) request.inputs.push_back(operand(kernel.inputs[3]));
   return request;
+}
+
+// A kernel that takes more than was reserved for the op would write over other tensors.
+void check_workspace(const Kernel& kernel, const graph::Graph& graph, const graph::Op& op) {
+  const bool has_workspace = op.outputs.size() > kernel.outputs.size();
+  const Bytes reserved = has_workspace ? graph.tensor(op.outputs.back()).bytes : 0;
+  SLUICE_CHECK(kernel.workspace_bytes <= reserved,
+               fmt::format("{} needs {} of workspace by {}, and {} are reserved", op.name, kernel.workspace_bytes,
+                           kernel.implementation, reserved));
 }
 
 }  // namespace
@@ -353,6 +362,7 @@ LoweredGraph reschedule_kernels(const LoweredGraph& lowered, const graph::Resche
     } else {
       result.kernels.push_back(cache.find_or_make_like(requests.at(as_index(choice.implementation)), *kernel));
     }
+    check_workspace(*result.kernels.back(), step.graph, step.graph.op(slot));
     result.requests.push_back(requests);
   }
   return result;

@@ -135,7 +135,7 @@ Layout transposed_weights(const CellSpace& space, graph::DType dtype) {
 
 std::unique_ptr<PrimitiveKernel> make_product(const Layout& a, const Layout& b, const Layout& y,
                                               const KernelRequest& request, const dnnl::engine& engine) {
-  const dnnl::matmul::primitive_desc desc({a, b, y}, user_scratchpad(), engine);
+  const auto desc = describe<dnnl::matmul>(engine, user_scratchpad(), a, b, y);
   auto kernel = std::make_unique<PrimitiveKernel>(dnnl::matmul(desc), desc, engine);
   kernel->inputs = plain_layouts(request.inputs);
   kernel->outputs = plain_layouts(request.outputs);

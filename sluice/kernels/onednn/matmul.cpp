@@ -147,9 +147,9 @@ class MatMul : public Kernel {
   void add_product(const Place& a, const Matrices& a_matrices, const Place& b, const Matrices& b_matrices,
                    const Place& y, const Matrices& y_matrices, float alpha) {
     dnnl::primitive_attr attributes = user_scratchpad();
-    if (alpha != 1.0F) attributes.set_output_scales(0, {alpha});
-    const dnnl::matmul::primitive_desc desc({a_matrices.layout(), b_matrices.layout(), y_matrices.layout()}, attributes,
-                                            engine_);
+    if (alpha != 1.0F) scale_result(attributes, alpha);
+    const auto desc =
+        describe<dnnl::matmul>(engine_, attributes, a_matrices.layout(), b_matrices.layout(), y_matrices.layout());
     implementation = desc.impl_info_str();
     const Layout scratch = desc.scratchpad_desc();
     steps_.push_back({dnnl::matmul(desc),

@@ -9,17 +9,13 @@ using dnnl::pooling_forward;
 
 constexpr auto kMax = dnnl::algorithm::pooling_max;
 
-struct PoolWindow {
-  explicit PoolWindow(const graph::Window& window)
-      : strides{window.stride_h, window.stride_w},
-        kernel{window.kernel_h, window.kernel_w},
-        begin{window.pad_top, window.pad_left},
-        end{window.pad_bottom, window.pad_right} {}
-  dnnl::memory::dims strides;
-  dnnl::memory::dims kernel;
-  dnnl::memory::dims begin;  // padding
-  dnnl::memory::dims end;
-};
+PoolingWindow window_of(const KernelRequest& request) {
+  const graph::Window& window = request.as<graph::PoolAttributes>().window;
+  return {.strides = {window.stride_h, window.stride_w},
+          .kernel = {window.kernel_h, window.kernel_w},
+          .begin = {window.pad_top, window.pad_left},
+          .end = {window.pad_bottom, window.pad_right}};
+}
 
 dnnl::algorithm average(const graph::PoolAttributes& attributes) {
   return attributes.count_padding ? dnnl::algorithm::pooling_avg_include_padding
@@ -27,10 +23,9 @@ dnnl::algorithm average(const graph::PoolAttributes& attributes) {
 }
 
 pooling_forward::primitive_desc forward_desc(dnnl::algorithm algorithm, const Layout& x, const Layout& y,
-                                             const PoolWindow& window, const dnnl::engine& engine) {
-  return {{dnnl::prop_kind::forward_training, algorithm, x, y, window.strides, window.kernel, window.begin, window.end},
-          user_scratchpad(),
-          engine};
+                                             const PoolingWindow& window, const dnnl::engine& engine) {
+  return window.describe<pooling_forward>(engine, user_scratchpad(), dnnl::prop_kind::forward_training, algorithm, x,
+                                          y);
 }
 
 // Negative elements become zero, in place; a bf16 is negative when its highest bit is set.
@@ -54,8 +49,7 @@ std::function<void(std::span<void* const>)> relu_of_output(const Layout& y, grap
 KernelPtr make_forward(dnnl::algorithm algorithm, const KernelRequest& request, const dnnl::engine& engine) {
   const OperandRequest& x = request.inputs[0];
   const auto desc = forward_desc(algorithm, x.layout.value_or(preferred_image_layout(x.shape, x.dtype)),
-                                 any_layout(request.outputs[0].shape, x.dtype),
-                                 PoolWindow(request.as<graph::PoolAttributes>().window), engine);
+                                 any_layout(request.outputs[0].shape, x.dtype), window_of(request), engine);
   auto kernel = std::make_unique<PrimitiveKernel>(pooling_forward(desc), desc, engine);
   kernel->inputs = {desc.src_desc()};
   kernel->outputs = {desc.dst_desc()};
@@ -73,11 +67,10 @@ KernelPtr make_forward(dnnl::algorithm algorithm, const KernelRequest& request, 
 
 KernelPtr make_backward(dnnl::algorithm algorithm, const Layout& dy, const KernelRequest& request,
                         const dnnl::engine& engine) {
-  const PoolWindow window(request.as<graph::PoolAttributes>().window);
+  const PoolingWindow window = window_of(request);
   const Layout dx = layout_like(dy, request.outputs[0].shape);
   const auto hint = forward_desc(algorithm, dx, dy, window, engine);
-  const pooling_backward::primitive_desc desc(
-      {algorithm, dx, dy, window.strides, window.kernel, window.begin, window.end}, user_scratchpad(), engine, hint);
+  const auto desc = window.describe_backward<pooling_backward>(engine, user_scratchpad(), hint, algorithm, dx, dy);
   auto kernel = std::make_unique<PrimitiveKernel>(pooling_backward(desc), desc, engine);
   kernel->inputs = {dy};
   kernel->outputs = {dx};

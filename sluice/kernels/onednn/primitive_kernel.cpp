@@ -10,7 +10,8 @@ dnnl::primitive_attr user_scratchpad() {
 
 void PrimitiveKernel::bind(int argument, std::size_t operand, const Layout& layout, Bytes offset) {
   dnnl::memory memory(layout, stream_.get_engine(), DNNL_MEMORY_NONE);
-  bindings_.push_back({operand, offset, memory});
+  const bool clears = kIsOneDnn3 && operand < inputs.size();
+  bindings_.push_back({operand, offset, memory, clears ? Padding(layout) : Padding()});
   arguments_.insert({argument, memory});
 }
 
@@ -19,8 +20,11 @@ void PrimitiveKernel::bind_scratchpad() {
 }
 
 Status PrimitiveKernel::run(std::span<void* const> operands, const StepContext& /*context*/) {
-  for (Binding& binding : bindings_)
-    binding.memory.set_data_handle(static_cast<std::byte*>(operands[binding.operand]) + binding.offset);
+  for (Binding& binding : bindings_) {
+    std::byte* const bytes = static_cast<std::byte*>(operands[binding.operand]) + binding.offset;
+    binding.memory.set_data_handle(bytes);
+    if (!binding.padding.empty()) binding.padding.clear(bytes);
+  }
   primitive_.execute(stream_, arguments_);
   stream_.wait();
   if (epilogue_) epilogue_(operands);

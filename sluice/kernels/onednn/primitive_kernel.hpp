@@ -7,6 +7,8 @@
 #include <functional>
 #include <unordered_map>
 
+#include "sluice/kernels/onednn/interface/describe.hpp"
+#include "sluice/kernels/onednn/interface/padding.hpp"
 #include "sluice/kernels/onednn/kernel/kernel.hpp"
 
 namespace sluice::kernels {
@@ -39,6 +41,7 @@ class PrimitiveKernel : public Kernel {
     std::size_t operand;
     Bytes offset;
     dnnl::memory memory;
+    Padding padding;  // of what is read: perhaps not zeros
   };
 
   dnnl::primitive primitive_;

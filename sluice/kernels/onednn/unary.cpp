@@ -35,7 +35,7 @@ Eltwise eltwise_of(const graph::UnaryAttributes& attributes) {
     case graph::UnaryFunction::kSilu:
       return {algorithm::eltwise_swish, algorithm::eltwise_swish, 1.0F};
     case graph::UnaryFunction::kHardSwish:
-      return {algorithm::eltwise_hardswish, algorithm::eltwise_hardswish};
+      return {algorithm::eltwise_hardswish, algorithm::eltwise_hardswish, HardSwish().alpha, HardSwish().beta};
     case graph::UnaryFunction::kGelu:
       return {algorithm::eltwise_gelu_erf, algorithm::eltwise_gelu_erf};
     case graph::UnaryFunction::kGeluTanh:
@@ -59,7 +59,7 @@ bool is_loop(const graph::UnaryAttributes& attributes) { return eltwise_of(attri
 eltwise_forward::primitive_desc forward_desc(algorithm function, const graph::UnaryAttributes& attributes,
                                              const Layout& data, const dnnl::engine& engine) {
   const Eltwise eltwise = eltwise_of(attributes);
-  return {{dnnl::prop_kind::forward_training, function, data, eltwise.alpha, eltwise.beta}, user_scratchpad(), engine};
+  return describe_eltwise(engine, user_scratchpad(), function, data, eltwise.alpha, eltwise.beta);
 }
 
 KernelPtr make_unary(const KernelRequest& request, const dnnl::engine& engine) {
@@ -82,9 +82,9 @@ KernelPtr make_unary_backward(const KernelRequest& request, const dnnl::engine& 
   if (is_loop(attributes)) return make_unary_backward_loop(request, flat_layout(saved));
   const Eltwise eltwise = eltwise_of(attributes);
   const Layout data = saved.layout.value_or(preferred_image_layout(saved.shape, saved.dtype));
-  const eltwise_backward::primitive_desc desc({eltwise.backward, data, data, eltwise.alpha, eltwise.beta},
-                                              user_scratchpad(), engine,
-                                              forward_desc(eltwise.backward, attributes, data, engine));
+  const auto forward = forward_desc(eltwise.backward, attributes, data, engine);
+  const auto desc = describe_eltwise_backward(engine, user_scratchpad(), forward, eltwise.backward, data, eltwise.alpha,
+                                              eltwise.beta);
   auto kernel = std::make_unique<PrimitiveKernel>(eltwise_backward(desc), desc, engine);
   kernel->inputs = {data, data};
   kernel->outputs = {data};

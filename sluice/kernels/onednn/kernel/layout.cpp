@@ -1,6 +1,7 @@
 #include "sluice/kernels/onednn/kernel/layout.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <vector>
 
@@ -22,18 +23,18 @@ struct Level {
 // The loop nest of a blocked layout, outermost first, without levels of one step and with neighbours joined.
 // Two layouts of the same dimensions put each element at the same offset exactly if their nests are equal.
 std::vector<Level> loop_nest(const Layout& layout) {
-  const auto& blocking = layout.data.format_desc.blocking;
-  std::vector<dnnl_dim_t> outer(layout.data.padded_dims, layout.data.padded_dims + layout.data.ndims);
+  const Blocking blocking = blocking_of(layout);
+  std::vector<dnnl_dim_t> outer = padded_dims_of(layout);
   std::vector<Level> levels;
   dnnl_dim_t stride = 1;
-  for (int i = blocking.inner_nblks - 1; i >= 0; --i) {
-    const auto dim = static_cast<int>(blocking.inner_idxs[i]);
-    levels.push_back({dim, blocking.inner_blks[i], stride});
-    stride *= blocking.inner_blks[i];
-    outer[as_index(dim)] /= blocking.inner_blks[i];
+  for (std::size_t i = blocking.inner.size(); i-- > 0;) {
+    const auto [dim, extent] = blocking.inner[i];
+    levels.push_back({dim, extent, stride});
+    stride *= extent;
+    outer[as_index(dim)] /= extent;
   }
-  for (int dim = 0; dim < layout.data.ndims; ++dim)
-    levels.push_back({dim, outer[as_index(dim)], blocking.strides[dim]});
+  for (std::size_t dim = 0; dim < outer.size(); ++dim)
+    levels.push_back({static_cast<int>(dim), outer[dim], blocking.strides[dim]});
   std::erase_if(levels, [](const Level& level) { return level.extent == 1; });
   std::stable_sort(levels.begin(), levels.end(), [](const Level& a, const Level& b) { return a.stride < b.stride; });
 
@@ -50,16 +51,9 @@ std::vector<Level> loop_nest(const Layout& layout) {
   return joined;
 }
 
-bool is_blocked(const Layout& layout) { return layout.data.format_kind == dnnl_blocked; }
-
 bool equal_dims(const Layout& a, const Layout& b) {
-  const auto end = a.data.dims + a.data.ndims;
-  const auto padded_end = a.data.padded_dims + a.data.ndims;
-  return a.data.ndims == b.data.ndims && std::equal(a.data.dims, end, b.data.dims) &&
-         std::equal(a.data.padded_dims, padded_end, b.data.padded_dims);
+  return dims_of(a) == dims_of(b) && padded_dims_of(a) == padded_dims_of(b);
 }
-
-graph::Shape shape_of(const Layout& layout) { return {layout.data.dims, layout.data.dims + layout.data.ndims}; }
 
 Layout row_major(const graph::Shape& shape, dnnl::memory::data_type type) {
   dnnl::memory::dims strides(shape.size(), 1);
@@ -101,7 +95,8 @@ Layout blocked_image_layout(const graph::Shape& shape, graph::DType dtype) {
 }
 
 bool is_blocked_image(const Layout& layout) {
-  return layout.data.ndims == 4 && same_bytes(layout, {shape_of(layout), layout.data_type(), Tag::nChw16c});
+  const graph::Shape shape = dims_of(layout);
+  return shape.size() == 4 && same_bytes(layout, {shape, type_of(layout), Tag::nChw16c});
 }
 
 bool is_plain(const Layout& layout) {
@@ -111,63 +106,57 @@ bool is_plain(const Layout& layout) {
 }
 
 Layout layout_like(const Layout& model, const graph::Shape& shape) {
+  const graph::Shape model_shape = dims_of(model);
+  const dnnl::memory::data_type type = type_of(model);
   for (const Tag tag : {Tag::nChw16c, Tag::nChw8c, Tag::nhwc}) {
-    if (model.data.ndims == 4 && same_bytes(model, {shape_of(model), model.data_type(), tag}))
-      return {shape, model.data_type(), tag};
+    if (model_shape.size() == 4 && same_bytes(model, {model_shape, type, tag})) return {shape, type, tag};
   }
-  return row_major(shape, model.data_type());
+  return row_major(shape, type);
 }
 
-Layout row_major_form(const Layout& layout) { return row_major_form(layout, layout.data_type()); }
+Layout row_major_form(const Layout& layout) { return row_major_form(layout, type_of(layout)); }
 
-Layout row_major_form(const Layout& layout, dnnl::memory::data_type type) { return row_major(shape_of(layout), type); }
+Layout row_major_form(const Layout& layout, dnnl::memory::data_type type) { return row_major(dims_of(layout), type); }
 
 Layout with_type(const Layout& layout, graph::DType dtype) {
-  Layout result = layout;
-  result.data.data_type = static_cast<dnnl_data_type_t>(onednn_type(dtype));
-  return result;
+  const dnnl::memory::data_type type = onednn_type(dtype);
+  return type == type_of(layout) ? layout : layout_of(dims_of(layout), type, blocking_of(layout));
 }
 
 Layout without_pairs(const Layout& layout) {
-  Layout result = layout;
-  auto& blocking = result.data.format_desc.blocking;
-  const int last = blocking.inner_nblks - 1;
-  if (last < 1 || blocking.inner_blks[last] != 2) return result;
-  for (int i = 0; i < last; ++i) {
-    if (blocking.inner_idxs[i] != blocking.inner_idxs[last]) continue;
-    blocking.inner_blks[i] *= 2;
-    blocking.inner_nblks = last;
-    blocking.inner_blks[last] = 0;
-    blocking.inner_idxs[last] = 0;
-    break;
-  }
-  return result;
+  Blocking blocking = blocking_of(layout);
+  if (blocking.inner.size() < 2 || blocking.inner.back().extent != 2) return layout;
+  const int paired = blocking.inner.back().dim;
+  blocking.inner.pop_back();
+  const auto whole = std::ranges::find(blocking.inner, paired, &Block::dim);
+  if (whole == blocking.inner.end()) return layout;
+  whole->extent *= 2;
+  return layout_of(dims_of(layout), type_of(layout), blocking);
 }
 
 bool same_bytes(const Layout& a, const Layout& b) {
   if (a == b) return true;
-  if (!is_blocked(a) || !is_blocked(b) || a.data.data_type != b.data.data_type) return false;
+  if (!is_blocked(a) || !is_blocked(b) || type_of(a) != type_of(b)) return false;
   if (equal_dims(a, b)) return loop_nest(a) == loop_nest(b);
   return a.get_size() == b.get_size() && is_plain(a) && is_plain(b);
 }
 
 std::string layout_name(const Layout& layout) {
   if (!is_blocked(layout)) return "opaque";
-  const graph::Shape shape = shape_of(layout);
-  const auto& blocking = layout.data.format_desc.blocking;
-  std::vector<int> order(shape.size());
+  const Blocking blocking = blocking_of(layout);
+  std::vector<int> order(blocking.strides.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return blocking.strides[a] > blocking.strides[b]; });
-  if (blocking.inner_nblks == 0 && std::is_sorted(order.begin(), order.end())) return "plain";
+  std::ranges::stable_sort(order, std::greater(), [&](int dim) { return blocking.strides[as_index(dim)]; });
+  if (blocking.inner.empty() && std::ranges::is_sorted(order)) return "plain";
 
-  const auto blocked = [&](int dim) {
-    return std::count(blocking.inner_idxs, blocking.inner_idxs + blocking.inner_nblks, dim) > 0;
-  };
   std::string name;
-  for (const int dim : order) name += static_cast<char>((blocked(dim) ? 'A' : 'a') + dim);
-  for (int i = 0; i < blocking.inner_nblks; ++i) {
-    name += std::to_string(blocking.inner_blks[i]);
-    name += static_cast<char>('a' + blocking.inner_idxs[i]);
+  for (const int dim : order) {
+    const bool blocked = std::ranges::find(blocking.inner, dim, &Block::dim) != blocking.inner.end();
+    name += static_cast<char>((blocked ? 'A' : 'a') + dim);
+  }
+  for (const auto [dim, extent] : blocking.inner) {
+    name += std::to_string(extent);
+    name += static_cast<char>('a' + dim);
   }
   return name;
 }

@@ -7,14 +7,12 @@
 // shape. But the elements in row-major order are always the tensor's. All functions are pure.
 #pragma once
 
-#include <dnnl.hpp>
 #include <string>
 
 #include "sluice/graph/ops/tensor.hpp"
+#include "sluice/kernels/onednn/interface/blocking.hpp"
 
 namespace sluice::kernels {
-
-using Layout = dnnl::memory::desc;
 
 inline Bytes bytes_of(const Layout& layout) { return static_cast<Bytes>(layout.get_size()); }
 

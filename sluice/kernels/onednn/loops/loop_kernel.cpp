@@ -11,7 +11,7 @@ Layout flat_layout(const OperandRequest& operand) {
 }
 
 std::int64_t stored_elements(const Layout& layout) {
-  const std::size_t element = dnnl::memory::data_type_size(layout.data_type());
+  const std::size_t element = dnnl::memory::data_type_size(type_of(layout));
   return static_cast<std::int64_t>(layout.get_size() / element);
 }
 
