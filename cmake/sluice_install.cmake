@@ -46,4 +46,5 @@ configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/sluice-config.cmake.in
                               ${PROJECT_BINARY_DIR}/sluice-config.cmake INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/sluice-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/sluice-config.cmake ${PROJECT_BINARY_DIR}/sluice-config-version.cmake
+              ${CMAKE_CURRENT_LIST_DIR}/sluice_onnx.cmake
         DESTINATION ${package_dir})

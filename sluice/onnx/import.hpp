@@ -1,4 +1,4 @@
-// Reads an ONNX file (opset 9 to 21) as a forward graph that can be trained: weights from the file, a loss at its end.
+// Reads an ONNX file (opset 9 to 22) as a forward graph that can be trained: weights from the file, a loss at its end.
 //
 // Initializers may be embedded or in external files beside the model. Constants are folded, Identity and inference-only
 // Dropout scaling are removed, patterns that exporters break into small ops (GELU, layer norm, attention masks, flatten

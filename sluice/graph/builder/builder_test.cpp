@@ -12,10 +12,10 @@
 namespace sluice::graph {
 namespace {
 
-const Tensor& named(const Graph& graph, const std::string& name) {
+const Tensor& named(const Graph& graph, std::string_view name) {
   const auto found = std::find_if(graph.tensors().begin(), graph.tensors().end(),
                                   [&](const Tensor& tensor) { return tensor.name == name; });
-  SLUICE_CHECK(found != graph.tensors().end(), "no tensor " + name);
+  SLUICE_CHECK(found != graph.tensors().end(), "no tensor " + std::string(name));
   return *found;
 }
 

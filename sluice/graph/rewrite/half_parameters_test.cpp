@@ -33,8 +33,8 @@ const Tensor* find_tensor(const Graph& graph, const std::string& name) {
   return found == graph.tensors().end() ? nullptr : &*found;
 }
 
-const Op& update_of(const Graph& graph, const std::string& parameter) {
-  return *std::ranges::find(graph.ops(), parameter + ".update", &Op::name);
+const Op& update_of(const Graph& graph, std::string_view parameter) {
+  return *std::ranges::find(graph.ops(), std::string(parameter) + ".update", &Op::name);
 }
 
 TEST(HalfParameters, AreInBf16BesideMastersThatBeginAsTheyDid) {

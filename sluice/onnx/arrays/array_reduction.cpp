@@ -8,18 +8,18 @@
 namespace sluice::onnx {
 namespace {
 
-double neutral(const std::string& op) {
-  if (op == "ReduceProd") return 1;
-  if (op == "ReduceMax") return -std::numeric_limits<double>::infinity();
-  if (op == "ReduceMin") return std::numeric_limits<double>::infinity();
-  return 0;
-}
+struct Reduction {
+  double neutral;
+  double (*take_together)(double a, double b);
+};
 
-double taken_together(const std::string& op, double a, double b) {
-  if (op == "ReduceProd") return a * b;
-  if (op == "ReduceMax") return std::max(a, b);
-  if (op == "ReduceMin") return std::min(a, b);
-  return a + b;
+// Chosen once: an array may have millions of numbers.
+Reduction reduction_of(const std::string& op) {
+  constexpr double kEndless = std::numeric_limits<double>::infinity();
+  if (op == "ReduceProd") return {1, [](double a, double b) { return a * b; }};
+  if (op == "ReduceMax") return {-kEndless, [](double a, double b) { return std::max(a, b); }};
+  if (op == "ReduceMin") return {kEndless, [](double a, double b) { return std::min(a, b); }};
+  return {0, [](double a, double b) { return a + b; }};
 }
 
 }  // namespace
@@ -38,13 +38,18 @@ Result<HostArray> reduced(const std::string& op, const HostArray& x, const std::
     if (goes[d]) ones[d] = 1;
     if (!goes[d] || keep) shape.push_back(ones[d]);
   }
-  std::vector<double> totals(as_index(graph::element_count(ones)), neutral(op));
+  const Reduction reduction = reduction_of(op);
+  std::vector<double> totals(as_index(graph::element_count(ones)), reduction.neutral);
   const std::vector<std::int64_t> from = strides_of(x.shape);
   const std::vector<std::int64_t> to = strides_of(ones);
+  std::vector<std::size_t> stay;
+  for (std::size_t d = 0; d < ones.size(); ++d) {
+    if (!goes[d]) stay.push_back(d);
+  }
   for (std::int64_t i = 0; i < x.count(); ++i) {
     std::int64_t place = 0;
-    for (std::size_t d = 0; d < ones.size(); ++d) place += goes[d] ? 0 : i / from[d] % x.shape[d] * to[d];
-    totals[as_index(place)] = taken_together(op, totals[as_index(place)], x.at(i));
+    for (const std::size_t d : stay) place += i / from[d] % x.shape[d] * to[d];
+    totals[as_index(place)] = reduction.take_together(totals[as_index(place)], x.at(i));
   }
   HostArray result;
   result.shape = std::move(shape);

@@ -73,7 +73,7 @@ void add_filter(const ResizeMode& mode, const ResizedAxis& axis, double place, g
   for (std::int64_t input = first; input <= last; ++input) {
     const bool outside = input < 0 || input >= axis.from;
     const double weight = weight_at(mode, (static_cast<double>(input) - place) / widened);
-    if ((outside && (mode.exclude_outside || mode.antialias)) || weight == 0) continue;
+    if ((outside && mode.exclude_outside) || weight == 0) continue;
     weights[std::clamp<std::int64_t>(input, 0, axis.from - 1)] += weight;
     sum += weight;
   }

@@ -14,7 +14,7 @@
 namespace sluice::onnx {
 
 inline constexpr std::int64_t kFirstOpset = 9;
-inline constexpr std::int64_t kLastOpset = 21;
+inline constexpr std::int64_t kLastOpset = 22;
 
 // Errors: kIo when the file cannot be read; kBadInput when it is not a model, cut off, or of another opset.
 Result<std::shared_ptr<::onnx::ModelProto>> read_model(const std::filesystem::path& path);

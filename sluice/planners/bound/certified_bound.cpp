@@ -92,7 +92,7 @@ std::optional<Worth> worth_by_prices(const graph::Graph& graph, const profile::P
   for (graph::OpIndex op = 0; op < costs.graph().op_count(); ++op) worth.dearest.push_back(op);
   std::ranges::stable_sort(worth.dearest, std::ranges::greater{},
                            [&](graph::OpIndex op) { return room[as_index(op)]; });
-  worth.dearest.resize(std::min(worth.dearest.size(), kMostNamed));
+  if (worth.dearest.size() > kMostNamed) worth.dearest.erase(worth.dearest.begin() + kMostNamed, worth.dearest.end());
   std::erase_if(worth.dearest, [&](graph::OpIndex op) { return room[as_index(op)] <= 0; });
   for (const graph::OpIndex op : worth.dearest) worth.dearest_share += room[as_index(op)] * kMiB;
   if (worth.per_mib > 0) worth.dearest_share /= worth.per_mib;
