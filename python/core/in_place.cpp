@@ -1,11 +1,12 @@
 #include "python/core/in_place.hpp"
 
 #include <ATen/CPUFunctions.h>
-#include <c10/util/Exception.h>
 #include <torch/csrc/autograd/graph_task.h>
 #include <torch/library.h>
 
 #include <atomic>
+
+#include "python/core/torch_version.hpp"
 
 namespace {
 
@@ -29,16 +30,10 @@ at::Tensor log_softmax_backward(const at::Tensor& gradient, const at::Tensor& ou
   return at::cpu::_log_softmax_backward_data_out(result, gradient, output, dim, input);
 }
 
-class Silence final : public c10::WarningHandler {
- public:
-  void process(const c10::SourceLocation&, const std::string&, bool) override {}
-};
-
 }  // namespace
 
 void replace_ops() {
-  static Silence silence;  // PyTorch warns that there was such a kernel before: ours calls it
-  const c10::Warning::WarningHandlerGuard guard(&silence);
+  const sluice::python::WarningsDropped quiet;  // PyTorch warns that there was such a kernel before: ours calls it
   static torch::Library library(torch::Library::IMPL, "aten", c10::DispatchKey::CPU, __FILE__, __LINE__);
   library.impl("_log_softmax_backward_data", TORCH_FN(log_softmax_backward));
 }

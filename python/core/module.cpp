@@ -9,4 +9,9 @@ PYBIND11_MODULE(_core, module) {
   module.doc() = "Sluice's engines, as the Python package uses them.";
   sluice::python::bind_saved_store(module);
   sluice::python::bind_parking(module);
+#ifdef SLUICE_BUILT_FOR_TORCH
+  module.attr("built_for_torch") = SLUICE_BUILT_FOR_TORCH;
+#else
+  module.attr("built_for_torch") = "";
+#endif
 }

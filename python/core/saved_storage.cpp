@@ -14,7 +14,7 @@
 namespace sluice::python {
 namespace {
 
-std::byte* pages_of(const c10::Storage& storage) { return static_cast<std::byte*>(storage.data()); }
+std::byte* pages_of(const c10::Storage& storage) { return static_cast<std::byte*>(storage.data_ptr().get()); }
 
 }  // namespace
 
@@ -41,7 +41,8 @@ void SavedStorage::remove(const SavedTensor& tensor) {
 bool SavedStorage::is_ours() {
   std::vector<at::Tensor> dropped;  // behind the loop: whatever hangs on them may call us
   std::vector<std::shared_ptr<SavedStorage>> moved;
-  for (SavedTensor* each : std::vector(tensors_)) {
+  const std::vector<SavedTensor*> all = tensors_;
+  for (SavedTensor* each : all) {
     if (!each->original_) continue;
     if (!each->tensor_.storage().is_alias_of(storage_)) {
       std::erase(tensors_, each);

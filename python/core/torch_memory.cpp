@@ -3,7 +3,6 @@
 //
 // The allocator lives as long as the process: tensors may be freed at any moment, and PyTorch keeps the pointer.
 #include <ATen/core/Tensor.h>
-#include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
 #include <pthread.h>
 #include <pybind11/pybind11.h>
@@ -23,6 +22,7 @@
 #include "python/core/in_place.hpp"
 #include "python/core/pool_memory.hpp"
 #include "python/core/saved_storage.hpp"
+#include "python/core/torch_version.hpp"
 #include "sluice/base/limits/memory_allowance.hpp"
 #include "sluice/memory/allocators/page_pool.hpp"
 
@@ -47,19 +47,21 @@ void free_memory(void* memory) {
   pool->give(static_cast<std::byte*>(memory));
 }
 
-class PoolAllocator final : public c10::Allocator {
+class PoolAllocator final : public sluice::python::PlainAllocator {
  public:
-  c10::DataPtr allocate(std::size_t bytes) const override {
+  c10::DeleterFnPtr raw_deleter() const override { return &free_memory; }
+
+ protected:
+  c10::DataPtr serve(std::size_t bytes) const override {
     void* memory = nullptr;
     if (bytes >= kSmallest) memory = pool->take(static_cast<Bytes>(bytes));
     if (memory != nullptr) {
       c10::profiledCPUMemoryReporter().New(memory, bytes);
     } else {
-      memory = const_cast<c10::Allocator*>(before)->raw_allocate(bytes);
+      memory = before->raw_allocate(bytes);
     }
     return {memory, memory, &free_memory, c10::Device(c10::DeviceType::CPU)};
   }
-  c10::DeleterFnPtr raw_deleter() const override { return &free_memory; }
 };
 
 // Eight times as many as there is memory, so that holes cost none (page_pool.hpp); half of what `ulimit -v` leaves where that is
@@ -100,7 +102,7 @@ std::optional<std::pair<std::uintptr_t, bool>> movable(const at::Tensor& tensor,
   if (!plain) return std::nullopt;
   const c10::Storage& storage = impl.unsafe_storage();
   if (storage.nbytes() < kSmallest || !sluice::python::is_of_pool(storage.data_ptr())) return std::nullopt;
-  const bool fresh = pool->number_of(static_cast<const std::byte*>(storage.data())) > since;
+  const bool fresh = pool->number_of(static_cast<const std::byte*>(storage.data_ptr().get())) > since;
   return std::pair(reinterpret_cast<std::uintptr_t>(storage.unsafeGetStorageImpl()), fresh);
 }
 

@@ -55,6 +55,7 @@ def export(module: torch.nn.Module, inputs: Any, path: str | os.PathLike[str], l
         warnings.filterwarnings("ignore", category=torch.jit.TracerWarning, module=not_the_users)
         warnings.filterwarnings("ignore", message=".*train.*mode.*", category=UserWarning)
         warnings.filterwarnings("ignore", message="The shape inference of ", category=UserWarning)
+        warnings.filterwarnings("ignore", message="Setting `training` to something other than default is deprecated")
         try:
             torch.onnx.export(
                 module,

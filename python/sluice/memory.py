@@ -2,15 +2,28 @@
 
 import contextlib
 
+from sluice import _core
+
 
 def pool():
     """The module that knows what all tensors take. From the first call on they are in the pool."""
+    _refuse_another_pytorch()
     try:
         from sluice import _torch
     except ImportError as missing:
         raise ImportError("sluice was built without PyTorch's headers (libtorch-dev): nothing can be offloaded") from missing
     _torch.install()
     return _torch
+
+
+def _refuse_another_pytorch() -> None:
+    """Its C++ is another from version to version."""
+    import torch
+
+    built_for, here = _core.built_for_torch, torch.__version__
+    if built_for and here.split(".")[:2] != built_for.split("."):
+        raise ImportError(f"sluice was built for PyTorch {built_for}, and this is PyTorch {here}: build Sluice again with this "
+                          f"Python (docs/python.md), or use PyTorch {built_for}")
 
 
 def ordinary_tensors():

@@ -19,6 +19,7 @@ import threading
 from collections import OrderedDict
 
 from sluice.asking import by_function
+from sluice.leaf_hooks import keep_hooks
 from sluice.memory import pool
 from sluice.moving import Mover
 from sluice.offload_report import OffloadReport
@@ -187,6 +188,12 @@ class Offload:
         return storage
 
     def _unpack(self, packed):
+        tensor = self._unpacked(packed)
+        if tensor.is_leaf:
+            keep_hooks(tensor)
+        return tensor
+
+    def _unpacked(self, packed):
         storage = packed.storage
         if storage is None:
             return packed.unpack(by_function)

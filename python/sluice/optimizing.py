@@ -159,9 +159,11 @@ class OffloadedOptimizer:
         if update is not None:
             update.take_back()
         if update is None or not update.is_of(parameter.grad):
-            update = self._updates[parameter] = Update(parameter, self._ranges(parameter))
+            update = self._updates[parameter] = Update(parameter, self._ranges(parameter), parameter not in self._optimizer.state)
         while not update.complete:
             self._update_next(update, group)
+        if update.is_first and not self._optimizer.state.get(parameter, True):  # an optimizer that keeps nothing of it
+            del self._optimizer.state[parameter]
         if self._during_backward:
             update.drop_gradient()
 

@@ -71,8 +71,8 @@ class Undo:
 class Update:
     """Of a parameter, in one step: which of its parts are updated, and what of the one that is just being updated was."""
 
-    def __init__(self, parameter: torch.Tensor, ranges: list[tuple[int, int]]):
-        self.parameter, self.ranges = parameter, ranges
+    def __init__(self, parameter: torch.Tensor, ranges: list[tuple[int, int]], is_first: bool):
+        self.parameter, self.ranges, self.is_first = parameter, ranges, is_first
         self.written: dict = {}  # to its group
         self._done = 0  # parts
         self._undo: tuple[int, Undo] | None = None  # of the part with that number

@@ -233,11 +233,11 @@ class Writer:
     def hang_something_on(self) -> None:
         names = self.tensors(lambda each: FLOAT(each) and each.requires_grad)
         if names:
-            # PyTorch 1.13 crashes where retain_grad() is the first to ask a view of a changed tensor for its history
-            what = ["{}.register_hook(lambda g: g * 0.5)", "{0}.grad_fn; {0}.retain_grad()", "{}.register_hook(keep_and_double(results))",
+            # PyTorch crashes where these are the first to ask a view of a changed tensor for its history
+            what = ["{0}.grad_fn; {0}.register_hook(lambda g: g * 0.5)", "{0}.grad_fn; {0}.retain_grad()", "{0}.grad_fn; {0}.register_hook(keep_and_double(results))",
                     "results.append({}.sum())", "results.append({})", "gc.collect()"]
             if self.random.random() < 0.05:
-                what = ["{}.register_hook(stop)"]
+                what = ["{0}.grad_fn; {0}.register_hook(stop)"]
             self.write("import gc" if "gc" not in self.space else self.random.choice(what).format(self.random.choice(names)))
 
     def drop(self) -> None:

@@ -48,7 +48,7 @@ def _is_in(folder: str, descriptor: str) -> bool:
 class Run:
     def __init__(self, seed: int, folder: str):
         self.random, self.folder = random.Random(seed), folder
-        self.weight = torch.randn(256, 256, requires_grad=True)
+        self.weight = torch.randn(256, requires_grad=True)
 
     def step(self) -> None:
         draw = self.random
@@ -58,7 +58,7 @@ class Run:
             with budget:
                 y = torch.ones(draw.randrange(64, 256), 256)
                 for _ in range(draw.randrange(1, 14)):
-                    y = torch.sin(y @ self.weight)
+                    y = torch.sin(y * self.weight)
                 end = draw.random()
                 if end < 0.1:
                     raise KeyboardInterrupt

@@ -51,6 +51,28 @@ class ContractTest(unittest.TestCase):
                 with budget:
                     step()
 
+    def test_hooks_of_leaves_that_functions_save(self):
+        class Square(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return x * x
+
+            @staticmethod
+            def backward(ctx, gradient):
+                return 2 * ctx.saved_tensors[0] * gradient
+
+        def step():
+            x = numbers(1, *SIZE).requires_grad_()
+            x.register_hook(lambda gradient: gradient * 0.5)
+            loss = Square.apply(x).sum()
+            x.register_hook(lambda gradient: gradient + 1)
+            first = torch.autograd.grad(loss, x, create_graph=True)[0]
+            (first.square().sum() + (x * 3).sum()).backward()
+            return [first, x.grad]
+
+        self.assert_plain(step)
+
     def test_conjugate_and_negative_views_keep_their_bits(self):
         def step():
             x = numbers(1, *SIZE, dtype=torch.complex64).requires_grad_()
