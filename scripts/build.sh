@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# From a bare Debian 12 machine to the `sluice` command, build/release/tools/sluice: installs the packages that are
+# From a bare Debian 12 or 13 machine to the `sluice` command, build/release/tools/sluice: installs the packages that are
 # missing and builds the command without tests. A few minutes the first time.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# From a bare Debian 12 machine to the point of it all: trains ResNet-50 with a fifth of the memory it wants, the rest
+# From a bare Debian 12 or 13 machine to the point of it all: trains ResNet-50 with a fifth of the memory it wants, the rest
 # in a file, and shows that the result is the same to the last bit.
 #
 #   scripts/demo.sh [--small] [--batch N] [--model NAME] [--fast SIZE] [--steps N] [--spill DIR]

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Installs the Debian 12 packages that Sluice is built from. Does nothing when they are all there.
+# Installs the packages of Debian 12 or 13 that Sluice is built from. Does nothing when they are all there.
 #
 #   scripts/install_packages.sh          what the build needs
 #   scripts/install_packages.sh test     the same, and what scripts/test.sh needs
-#   scripts/install_packages.sh soak     the same, and what scripts/fuzz.sh needs (clang 16)
+#   scripts/install_packages.sh soak     the same, and what scripts/fuzz.sh needs (clang)
+#   scripts/install_packages.sh package  the same as build, and what scripts/package.sh needs
 #   scripts/install_packages.sh rivals   what benchmarks/rivals needs (PyTorch)
 set -euo pipefail
 
@@ -15,18 +16,23 @@ command -v npm >/dev/null || build+=(nodejs npm)
 # qemu, busybox, cpio: tests/numa boots a machine with several memory nodes. chromium, selenium: tests/page. help2man:
 # the manual pages, which tests/install looks for. pybind11, python3-dev, python3-torch, libtorch-dev: the
 # Python package. python3-onnx: the tutorial. libonnx-testdata: ONNX' own tests of its ops.
-test=(libgtest-dev libgmock-dev clang-format clang-tidy git qemu-system-x86 busybox-static cpio openmpi-bin
+test=(procps libgtest-dev libgmock-dev clang-format clang-tidy git qemu-system-x86 busybox-static cpio openmpi-bin
   chromium chromium-driver python3-selenium help2man pybind11-dev
   python3-dev python3-torch python3-onnx libtorch-dev libonnx-testdata)
-soak=(clang-16 libclang-rt-16-dev libomp-16-dev)  # clang 14 cannot compile the ranges of this standard library
-rivals=(python3-torch python3-torchvision python3-onnx python3-numpy libtcmalloc-minimal4 libopenblas0-openmp)
+package=(help2man pybind11-dev python3-dev python3-torch libtorch-dev dpkg-dev file)
+# What the releases name otherwise. Clang 14 cannot compile the ranges of Debian 12's standard library.
+clang=16 tcmalloc=libtcmalloc-minimal4
+if [[ $(. /etc/os-release && echo "${ID:-}${VERSION_ID:-}") != debian12 ]]; then clang=19 tcmalloc=libtcmalloc-minimal4t64; fi
+soak=("clang-$clang" "libclang-rt-$clang-dev" "libomp-$clang-dev")
+rivals=(python3-torch python3-torchvision python3-onnx python3-numpy "$tcmalloc" libopenblas0-openmp)
 
 case ${1:-build} in
   build) wanted=("${build[@]}") ;;
   test) wanted=("${build[@]}" "${test[@]}") ;;
   soak) wanted=("${build[@]}" "${test[@]}" "${soak[@]}") ;;
+  package) wanted=("${build[@]}" "${package[@]}") ;;
   rivals) wanted=("${rivals[@]}") ;;
-  *) echo "usage: scripts/install_packages.sh [build|test|soak|rivals]" >&2; exit 2 ;;
+  *) echo "usage: scripts/install_packages.sh [build|test|soak|package|rivals]" >&2; exit 2 ;;
 esac
 
 if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Builds and tests, from a bare Debian 12 machine.
+# Builds and tests, from a bare Debian 12 or 13 machine.
 #
 #   scripts/test.sh              the quick set: everything that can break, at sizes that take minutes; about 20 minutes on two cores
 #   scripts/test.sh all          everything: the quick set, larger sizes, sanitizers, browser, virtual machine; about an hour
 #   scripts/test.sh soak         what takes hours: fuzzing, random plans and autograd programs at scale; run where a capability needs it
-#   scripts/test.sh quarter [N]  a quarter of what `all` has beyond the quick set: the N-th of four, or by the number of
-#                                commits, so that four commits in a row have all of it
+#   scripts/test.sh fifth [N]    a fifth of what `all` has beyond the quick set: the N-th of five, or by the number of
+#                                commits, so that five commits in a row have all of it
 #   scripts/test.sh STAGE...     only these
 #
 # The quick set:
@@ -15,7 +15,7 @@
 #   format    layout against .clang-format
 #   names     names against .clang-tidy, in the files that changed (scripts/check_tidy.sh reads all of them)
 #   readme    the README's tables against the kept results, and its examples
-# What `all` has beyond it, in quarters:
+# What `all` has beyond it, in fifths:
 #   long      1: the suites again with all their cases (SLUICE_TEST_SET=all)
 #   asan      2: files and JSON, memory, transfers, plan, kernels, exec, ONNX, train and experiment under the address and undefined-behaviour
 #             sanitizers, those for GPUs on an emulated one
@@ -23,6 +23,8 @@
 #   browser   3: the report page in Chromium
 #   numa      4: memory nodes as tiers, in a small virtual machine; skipped, with the reason, without QEMU or network
 #   docs      4: the examples of all pages, and the tutorial
+#   platforms 5: build and tests in a Debian 13 that is laid into a folder (scripts/test_platform.sh), its packages in a bare one;
+#             skipped, with the reason, without root or network, and where this is one
 #
 # A stage that fails does not stop the later ones. Ends with the time of each stage and `N passed, N failed`: the sum of
 # the tests that ran, and one for each other check. Exit status 0 only when nothing failed.
@@ -30,8 +32,8 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 readonly quick=(packages build tests format names readme)
-readonly rest=(long asan tsan browser numa docs)
-readonly quarters=("long" "asan" "tsan browser" "numa docs")
+readonly rest=(long asan tsan browser numa docs platforms)
+readonly fifths=("long" "asan" "tsan browser" "numa docs" "platforms")
 readonly all_stages=("${quick[@]}" "${rest[@]}" soak)
 readonly sanitized="base memory encoding transfer observe profile plan verify program kernels kernels_reference kernels_onednn backends exec measure probe offload data onnx onnx_import onnx_node train experiment"
 readonly threaded="memory transfer observe exec offload"
@@ -160,6 +162,19 @@ stage_numa() {
   run_ctest build/release -L '^numa$' --verbose
 }
 
+stage_platforms() {
+  local log status
+  if grep -q '^VERSION_CODENAME=trixie' /etc/os-release; then echo "platforms: skipped: this is Debian 13"; return 0; fi
+  log=$(mktemp)
+  scripts/test_platform.sh trixie build tests | tee "$log"
+  status=${PIPESTATUS[0]}
+  ((status == 77)) && return 0
+  add_totals "$log" "$status"
+  rm -f "$log"
+  scripts/test_platform.sh trixie packages
+  count $?
+}
+
 stage_soak() {
   SLUICE_FUZZ_SECONDS=3600 run_suites --build build/release --set soak onnx_fuzz fuzz exec
   local log status
@@ -186,17 +201,17 @@ words_to_stages() {
     case $1 in
       quick) stages+=("${quick[@]}") ;;
       all) stages+=("${quick[@]}" "${rest[@]}") ;;
-      quarter)
+      fifth)
         local which
-        if [[ ${2:-} =~ ^[1-4]$ ]]; then which=$2; shift; else which=$(($(git rev-list --first-parent --count HEAD) % 4 + 1)); fi
-        echo "test.sh: quarter $which of 4 of what all has beyond the quick set: ${quarters[which - 1]}"
+        if [[ ${2:-} =~ ^[1-5]$ ]]; then which=$2; shift; else which=$(($(git rev-list --first-parent --count HEAD) % 5 + 1)); fi
+        echo "test.sh: fifth $which of what all has beyond the quick set: ${fifths[which - 1]}"
         # shellcheck disable=SC2206
-        stages+=(${quarters[which - 1]})
+        stages+=(${fifths[which - 1]})
         ;;
-      -h | --help) sed -n '2,32s/^# \{0,1\}//p' "$0"; exit 0 ;;
+      -h | --help) sed -n '2,34s/^# \{0,1\}//p' "$0"; exit 0 ;;
       *)
         if [[ " ${all_stages[*]} " != *" $1 "* ]]; then
-          echo "test.sh: unknown word '$1'; it takes quick, all, quarter [1-4] and these stages: ${all_stages[*]}" >&2
+          echo "test.sh: unknown word '$1'; it takes quick, all, fifth [1-5] and these stages: ${all_stages[*]}" >&2
           exit 2
         fi
         stages+=("$1")
