@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "sluice/kernels/backends/backends.hpp"
+#include "sluice/kernels/onednn/interface/describe.hpp"
 #include "sluice/models/model.hpp"
 #include "sluice/testing/training_run.hpp"
 
@@ -21,7 +22,8 @@ TEST(OnednnLowering, Resnet50ReordersOnlyWeights) {
       if (op.name.find('[') != std::string::npos) continue;  // a slice of the dense layer, which few images cut
       EXPECT_THAT(op.implementations.at(0).name, ::testing::Not(::testing::HasSubstr("ref"))) << op.name;
       EXPECT_THAT(op.implementations.at(0).name, ::testing::Not(::testing::HasSubstr("gemm:"))) << op.name;
-      if (op.kind == graph::OpKind::kReorder) {
+      // Version 3 has faster kernels in another layout for the gradients of strided convolutions.
+      if (op.kind == graph::OpKind::kReorder && !kIsOneDnn3) {
         EXPECT_EQ(executable.tensor(op.inputs[0]).role, graph::Role::kParameter) << op.name;
         EXPECT_EQ(executable.tensor(op.outputs[0]).role, graph::Role::kWorkspace) << op.name;
       }

@@ -22,7 +22,7 @@ class Padding {
 
  private:
   struct Dimension {
-    std::int64_t extent = 0;             // the tensor's; the rest of the offsets is padding
+    std::int64_t extent = 0;            // the tensor's; the rest of the offsets is padding
     std::vector<std::int64_t> offsets;  // in elements, by index: those of all dimensions add up
   };
   template <typename T>

@@ -19,7 +19,8 @@ void expect_as_by_reorder(const Layout& layout) {
   std::vector<float> plain(static_cast<std::size_t>(count));
   std::iota(plain.begin(), plain.end(), 1.0F);
   std::vector<float> stored(layout.get_size() / sizeof(float), 7.0F);
-  const Layout rows(dims_of(layout), dnnl::memory::data_type::f32, dims_of(layout).size() == 4 ? Tag::abcd : Tag::abcde);
+  const Layout rows(dims_of(layout), dnnl::memory::data_type::f32,
+                    dims_of(layout).size() == 4 ? Tag::abcd : Tag::abcde);
   dnnl::memory from(rows, engine, plain.data()), to(layout, engine, stored.data());
   dnnl::reorder(from, to).execute(stream, from, to);
   stream.wait();
