@@ -132,6 +132,10 @@ class StateDict(MutableMapping, dict):
 
     # -- for whoever lets tensors leave
 
+    def is_empty(self) -> bool:
+        """Without putting its parts together."""
+        return dict.__len__(self) == 0 and all(each.is_empty() for each in self.parts or ())
+
     def kept(self) -> list[tuple[Any, Any]]:
         """As it is: nothing is brought."""
         return list(dict.items(self))

@@ -162,7 +162,8 @@ class OffloadedOptimizer:
             update = self._updates[parameter] = Update(parameter, self._ranges(parameter), parameter not in self._optimizer.state)
         while not update.complete:
             self._update_next(update, group)
-        if update.is_first and not self._optimizer.state.get(parameter, True):  # an optimizer that keeps nothing of it
+        state = dict.get(self._optimizer.state, parameter)
+        if update.is_first and state is not None and state.is_empty():  # an optimizer that keeps nothing of it
             del self._optimizer.state[parameter]
         if self._during_backward:
             update.drop_gradient()

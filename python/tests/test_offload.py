@@ -300,6 +300,8 @@ class OffloadTest(unittest.TestCase):
             self.assertEqual(os.waitpid(child, 0)[1], 0)
 
     def test_another_pytorch_than_it_was_built_for(self):
+        from sluice.memory import pool
+
         with unittest.mock.patch("torch.__version__", "3.1.0"), self.assertRaisesRegex(ImportError, "built for PyTorch .*3.1.0"):
             pool()
 

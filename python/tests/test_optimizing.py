@@ -1,5 +1,6 @@
 """sluice.offload_optimizer against PyTorch's optimizers: the same bits, state that is elsewhere, clear errors."""
 
+import gc
 import copy
 import tempfile
 import unittest
@@ -39,6 +40,7 @@ def train(make, wrap=lambda optimizer: optimizer, steps=5, each_step=lambda step
 class OptimizingTest(unittest.TestCase):
     def setUp(self):
         torch.use_deterministic_algorithms(True)
+        gc.collect()  # what other tests have left
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
 
