@@ -1,7 +1,7 @@
 """sluice.offload_optimizer against PyTorch's optimizers: the same bits, state that is elsewhere, clear errors."""
 
-import gc
 import copy
+import gc
 import tempfile
 import unittest
 
