@@ -16,41 +16,12 @@ except ImportError:
 import autograd_fuzz
 import long_run
 import sluice
+from beside_plain import SIZE, BesidePlain, numbers
 from program_parts import Exponential, Swish
 from sluice.memory import pool
 
-SIZE = (512, 256)  # 512 KiB
 
-
-def numbers(seed, *shape, dtype=torch.float32):
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
-
-
-class ContractTest(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-
-    def budgets(self):
-        return [sluice.Offload(fast, self.folder.name, file="64MiB") for fast in ("1MiB", "1GiB")]
-
-    def assert_plain(self, step):
-        """`step` returns tensors: the same under each budget, a step that reacts and one that is planned."""
-        plain = [autograd_fuzz.bits(each) for each in step()]
-        for budget in self.budgets():
-            for _ in range(2):
-                with budget:
-                    self.assertEqual([autograd_fuzz.bits(each) for each in step()], plain)
-
-    def assert_refused(self, step, why="modified by an inplace operation"):
-        """By plain PyTorch, and by us, whether it had left or not."""
-        with self.assertRaises(RuntimeError):
-            step()
-        for budget in self.budgets():
-            with self.assertRaisesRegex(RuntimeError, why):
-                with budget:
-                    step()
-
+class ContractTest(BesidePlain):
     def test_hooks_of_leaves_that_functions_save(self):
         class Square(torch.autograd.Function):
             @staticmethod
