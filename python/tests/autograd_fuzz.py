@@ -63,7 +63,8 @@ def kind_of(error: BaseException) -> str:
 
 def asks_who_requires_gradients(text: str) -> bool:
     """Of a tensor that was detached in place since: PyTorch gives it back requiring one, whatever a hook says."""
-    return "detach_()" in text and "use_reentrant=True" in text
+    by_function = "checkpoint(" if torch.__version__[0] >= "2" else "use_reentrant=True"  # what checkpoints keep their inputs in
+    return "detach_()" in text and by_function in text
 
 
 def outcome(code, looks, within):
