@@ -1,12 +1,11 @@
 #include "sluice/kernels/onednn/interface/blocking.hpp"
 
+#include <algorithm>
 #include <cstddef>
 
 namespace sluice::kernels {
 
 #if DNNL_VERSION_MAJOR >= 3
-
-static bool exists(const Layout& layout) { return layout.get(/*allow_empty=*/true) != nullptr; }
 
 dnnl::memory::data_type type_of(const Layout& layout) { return layout.get_data_type(); }
 
@@ -23,9 +22,18 @@ Blocking blocking_of(const Layout& layout) {
   return blocking;
 }
 
-#else
+std::optional<Layout> with_blocks(const Layout& layout, dnnl::memory::data_type type, const std::vector<Block>& inner) {
+  const std::vector<std::int64_t> dims = dims_of(layout);
+  const Blocking wanted{.strides = blocking_of(layout).strides, .inner = inner};
+  if (inner.empty()) return Layout(dims, type, wanted.strides);
+  for (int tag = dnnl_format_tag_any + 1; tag < dnnl_format_tag_last; ++tag) {
+    const Layout made(dims, type, static_cast<dnnl::memory::format_tag>(tag), /*allow_empty=*/true);
+    if (made.get(/*allow_empty=*/true) != nullptr && is_blocked(made) && blocking_of(made) == wanted) return made;
+  }
+  return std::nullopt;
+}
 
-static bool exists(const Layout& layout) { return layout.data.ndims > 0; }
+#else
 
 dnnl::memory::data_type type_of(const Layout& layout) { return layout.data_type(); }
 
@@ -47,16 +55,20 @@ Blocking blocking_of(const Layout& layout) {
   return blocking;
 }
 
-#endif
-
-Layout layout_of(const std::vector<std::int64_t>& dims, dnnl::memory::data_type type, const Blocking& blocking) {
-  if (blocking.inner.empty()) return {dims, type, blocking.strides};
-  // A layout with inner blocks is made by its format's name only, in both versions.
-  for (int tag = dnnl_format_tag_any + 1; tag < dnnl_format_tag_last; ++tag) {
-    const Layout made(dims, type, static_cast<dnnl::memory::format_tag>(tag), /*allow_empty=*/true);
-    if (exists(made) && is_blocked(made) && blocking_of(made) == blocking) return made;
+std::optional<Layout> with_blocks(const Layout& layout, dnnl::memory::data_type type, const std::vector<Block>& inner) {
+  Layout result = layout;
+  result.data.data_type = static_cast<dnnl_data_type_t>(type);
+  auto& blocking = result.data.format_desc.blocking;
+  std::fill_n(blocking.inner_blks, blocking.inner_nblks, 0);
+  std::fill_n(blocking.inner_idxs, blocking.inner_nblks, 0);
+  blocking.inner_nblks = static_cast<int>(inner.size());
+  for (std::size_t i = 0; i < inner.size(); ++i) {
+    blocking.inner_idxs[i] = inner[i].dim;
+    blocking.inner_blks[i] = inner[i].extent;
   }
-  throw dnnl::error(dnnl_unimplemented, "no format with these blocks");
+  return result;
 }
+
+#endif
 
 }  // namespace sluice::kernels

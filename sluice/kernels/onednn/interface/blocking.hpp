@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <dnnl.hpp>
+#include <optional>
 #include <vector>
 
 namespace sluice::kernels {
@@ -30,8 +31,8 @@ std::vector<std::int64_t> padded_dims_of(const Layout& layout);  // what is stor
 bool is_blocked(const Layout& layout);                           // has a Blocking; opaque layouts have none
 Blocking blocking_of(const Layout& layout);                      // of one that is blocked
 
-// The layout of these dimensions and type that is blocked so. Throws dnnl::error where oneDNN has no such format.
-// Costs a look at each of oneDNN's formats, about 30 us, where there are inner blocks.
-Layout layout_of(const std::vector<std::int64_t>& dims, dnnl::memory::data_type type, const Blocking& blocking);
+// The same dimensions and strides in another type, with other inner blocks. Nothing: version 3, which makes layouts by the names
+// of its formats alone, has none for these; it costs a look at each of them, about 30 us.
+std::optional<Layout> with_blocks(const Layout& layout, dnnl::memory::data_type type, const std::vector<Block>& inner);
 
 }  // namespace sluice::kernels

@@ -120,18 +120,21 @@ Layout row_major_form(const Layout& layout, dnnl::memory::data_type type) { retu
 
 Layout with_type(const Layout& layout, graph::DType dtype) {
   const dnnl::memory::data_type type = onednn_type(dtype);
-  return type == type_of(layout) ? layout : layout_of(dims_of(layout), type, blocking_of(layout));
+  if (type == type_of(layout)) return layout;
+  const std::optional<Layout> result = with_blocks(layout, type, blocking_of(layout).inner);
+  if (!result) throw dnnl::error(dnnl_unimplemented, "a layout that has no name, in another type");
+  return *result;
 }
 
 Layout without_pairs(const Layout& layout) {
-  Blocking blocking = blocking_of(layout);
-  if (blocking.inner.size() < 2 || blocking.inner.back().extent != 2) return layout;
-  const int paired = blocking.inner.back().dim;
-  blocking.inner.pop_back();
-  const auto whole = std::ranges::find(blocking.inner, paired, &Block::dim);
-  if (whole == blocking.inner.end()) return layout;
+  std::vector<Block> inner = blocking_of(layout).inner;
+  if (inner.size() < 2 || inner.back().extent != 2) return layout;
+  const int paired = inner.back().dim;
+  inner.pop_back();
+  const auto whole = std::ranges::find(inner, paired, &Block::dim);
+  if (whole == inner.end()) return layout;
   whole->extent *= 2;
-  return layout_of(dims_of(layout), type_of(layout), blocking);
+  return with_blocks(layout, type_of(layout), inner).value_or(row_major_form(layout));
 }
 
 bool same_bytes(const Layout& a, const Layout& b) {

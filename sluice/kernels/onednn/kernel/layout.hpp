@@ -39,7 +39,7 @@ Layout layout_like(const Layout& model, const graph::Shape& shape);
 Layout with_type(const Layout& layout, graph::DType dtype);
 
 // bf16 weights have channels in pairs as their innermost block ("ABcd8b16a2b"); their fp32 gradients have no such pairs
-// ("ABcd16b16a"). Turns the first layout into the second.
+// ("ABcd16b16a"). Turns the first layout into the second; into row-major where oneDNN 3 has no name for that.
 Layout without_pairs(const Layout& layout);
 
 // True if every element is at the same byte offset in both, e.g. [N, C, 1, 1] in nChw16c and in nchw, or two row-major
