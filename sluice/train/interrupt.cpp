@@ -14,16 +14,20 @@ struct sigaction noting(int flags) {
   return action;
 }
 
+void note_unless_ignored(int signal, const struct sigaction& action, struct sigaction& previous) {
+  sigaction(signal, nullptr, &previous);
+  if (previous.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);
+}
+
 }  // namespace
 
 InterruptGuard::InterruptGuard() {
   signal_seen = 0;
   const struct sigaction once = noting(static_cast<int>(SA_RESETHAND));  // then it meets the default: the end
   const struct sigaction always = noting(0);
-  sigaction(SIGINT, &once, &previous_int_);
+  note_unless_ignored(SIGINT, once, previous_int_);
   sigaction(SIGTERM, &always, &previous_term_);
-  sigaction(SIGHUP, nullptr, &previous_hangup_);
-  if (previous_hangup_.sa_handler != SIG_IGN) sigaction(SIGHUP, &always, nullptr);
+  note_unless_ignored(SIGHUP, always, previous_hangup_);
 }
 
 InterruptGuard::~InterruptGuard() {

@@ -4,7 +4,8 @@
 //   Ctrl-C (SIGINT)   a second one ends the process at once
 //   SIGTERM, SIGHUP   never: launchers, shells and the kernel send them several times over. SIGKILL does
 //
-// A hangup that is ignored when the object is made (nohup) stays ignored.
+// A hangup that is ignored when the object is made (nohup) stays ignored, and so does a Ctrl-C that is meant for another job of
+// the terminal: shells start `sluice train ... &` in scripts with SIGINT ignored.
 #pragma once
 
 #include <csignal>

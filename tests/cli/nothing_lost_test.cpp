@@ -166,6 +166,17 @@ TEST_F(NothingLost, ATerminalThatGoesEndsNothingUnderNohup) {
   EXPECT_THAT(more.errors, HasSubstr("already holds 100 steps"));
 }
 
+// As a script's job in the background has it: Ctrl-C is for another one.
+TEST_F(NothingLost, AnInterruptThatIsIgnoredEndsNothing) {
+  const CommandResult done =
+      run_program({"sh", "-c",
+                   "trap '' INT; " + in_shell({"--steps", "40", "--checkpoint", checkpoint_}) +
+                       " & job=$!; while kill -INT $job 2>/dev/null; do sleep 0.05; done; wait $job"});
+  EXPECT_EQ(done.exit_code, 0) << done.errors;
+  EXPECT_THAT(done.output, HasSubstr("done at step 40"));
+  expect_whole(checkpoint_);
+}
+
 void wait_for_lines(const std::string& file, std::ptrdiff_t lines) {
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::minutes(2);
   while (std::ranges::count(read_text(file), '\n') < lines && std::chrono::steady_clock::now() < give_up) {
