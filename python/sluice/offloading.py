@@ -15,6 +15,7 @@ Threads: hooks of one step may run in several threads; they take turns.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections import OrderedDict
 
@@ -72,6 +73,8 @@ class Offload:
         return self
 
     def __exit__(self, *exception) -> None:
+        if sys.is_finalizing():  # a generator's step: modules that would end it may be gone
+            return
         hooks, self._hooks = self._hooks, None
         try:
             hooks.__exit__(*exception)

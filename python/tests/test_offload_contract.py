@@ -3,6 +3,7 @@
 import gc
 import os
 import random
+import subprocess
 import sys
 import tempfile
 import threading
@@ -22,6 +23,16 @@ from sluice.memory import pool
 
 
 class ContractTest(BesidePlain):
+    def test_a_generator_in_mid_step_when_the_interpreter_ends(self):
+        script = ("import sys, torch, sluice\n"
+                  "def steps():\n"
+                  "    with sluice.Offload('1MiB', sys.argv[1]):\n"
+                  "        yield torch.sin(torch.ones(512, 512, requires_grad=True))\n"
+                  "running = steps()\n"
+                  "y = next(running)\n")
+        done = subprocess.run([sys.executable, "-W", "ignore", "-c", script, self.folder.name], capture_output=True, text=True, check=True)
+        self.assertEqual(done.stderr, "")
+
     def test_hooks_of_leaves_that_functions_save(self):
         class Square(torch.autograd.Function):
             @staticmethod
