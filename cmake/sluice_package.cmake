@@ -36,6 +36,8 @@ set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-sluice)
 set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS
     "sluice (= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}), python3 (>= ${Python_VERSION_MAJOR}.${Python_VERSION_MINOR}), python3 (<< ${Python_VERSION_MAJOR}.${Python_VERSION_MINOR}.99)")
 set(CPACK_DEBIAN_PYTHON_PACKAGE_RECOMMENDS python3-torch)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_LIST_DIR}/debian/prerm)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_COMPONENT_SLUICE_DESCRIPTION "plans and runs the training of networks inside a budget of fast memory")
 set(CPACK_COMPONENT_PYTHON_DESCRIPTION "PyTorch and Sluice: offloading, planning and training from Python")
 include(CPack)
