@@ -37,12 +37,16 @@ fi
 cp -L /etc/resolv.conf /etc/hosts "$root/etc/" 2>/dev/null || true
 cp -r /usr/local/share/ca-certificates "$root/usr/local/share/" 2>/dev/null || true
 
-# The sources, with their times, so that only what changed is built again.
+# The sources: what is no longer there goes, and only what differs is copied, so that only that is built again.
 mkdir -p "$root/sluice"
-find "$root/sluice" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
-git ls-files -z --cached --others --exclude-standard |
-  while IFS= read -r -d '' file; do [[ ! -e $file ]] || printf '%s\0' "$file"; done |
-  tar --null --files-from=- --create | tar --extract --directory="$root/sluice"
+wanted=$(mktemp)
+git ls-files --cached --others --exclude-standard | while IFS= read -r file; do [[ ! -f $file ]] || echo "$file"; done | sort >"$wanted"
+(cd "$root/sluice" && find . -path ./build -prune -o -type f -printf '%P\n' | sort) | comm -13 "$wanted" - |
+  while IFS= read -r file; do rm -f "$root/sluice/$file"; done
+while IFS= read -r file; do
+  cmp -s "$file" "$root/sluice/$file" || install -D --mode="$(stat -c %a "$file")" "$file" "$root/sluice/$file"
+done <"$wanted"
+rm -f "$wanted"
 
 case $1 in
   sh) inside=$2 ;;

@@ -2,6 +2,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include "python/core/paged_binding.hpp"
 #include "python/core/parking.hpp"
 #include "python/core/store_binding.hpp"
 
@@ -9,6 +10,7 @@ PYBIND11_MODULE(_core, module) {
   module.doc() = "Sluice's engines, as the Python package uses them.";
   sluice::python::bind_saved_store(module);
   sluice::python::bind_parking(module);
+  sluice::python::bind_paged_memory(module);
 #ifdef SLUICE_BUILT_FOR_TORCH
   module.attr("built_for_torch") = SLUICE_BUILT_FOR_TORCH;
 #else

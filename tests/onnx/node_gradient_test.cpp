@@ -14,8 +14,10 @@ namespace sluice::tests {
 namespace {
 
 constexpr std::int64_t kMostLogits = 4096;
-// At the edge of a function's domain, of 1 and of 0: beyond is no number to make a difference of.
-const std::set<std::string> kAtAnEdge = {"test_acosh_example", "test_pow", "test_maxpool_3d_dilations"};
+// At the edge of a function's domain, of 1 and of 0: beyond is no number to make a difference of; or where all the largest
+// values are there twice.
+const std::set<std::string> kAtAnEdge = {"test_acosh_example", "test_pow", "test_maxpool_3d_dilations",
+                                         "test_maxpool_3d_dilations_use_ref_impl"};
 
 // Ops for inference alone have no gradient: batch norms by running statistics.
 bool only_infers(const graph::Graph& graph) {

@@ -1,0 +1,435 @@
+#include "sluice/memory/paging/paged_memory.hpp"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <utility>
+
+#include "sluice/base/as_index.hpp"
+#include "sluice/base/check.hpp"
+#include "sluice/base/threads/cpu_affinity.hpp"
+#include "sluice/base/threads/wake_promptly.hpp"
+#include "sluice/memory/machine.hpp"
+#include "sluice/memory/transfer/file_engine.hpp"
+
+namespace sluice::memory {
+namespace {
+
+constexpr Bytes kPage = kBlockAlignment;
+constexpr Bytes kLargestPart = 2 * kMiB;
+constexpr Bytes kPartsAtLeast = 32;  // in what is resident, where parts can be smaller
+constexpr int kNeighbours = 4;       // are read where the history says nothing
+
+Bytes address_of(const std::byte* memory) { return reinterpret_cast<Bytes>(memory); }
+
+std::unique_ptr<TransferQueue> queue_of(std::unique_ptr<TransferEngine> engine, const char* name) {
+  return std::make_unique<TransferQueue>(std::move(engine),
+                                         TransferQueue::Config{.thread = {{.name = name, .prompt = true}}});
+}
+
+[[noreturn]] void end_process(const std::string& why) {
+  std::fprintf(stderr, "sluice: memory that is on the disk was touched, and cannot be read: %s\n", why.c_str());
+  std::abort();
+}
+
+}  // namespace
+
+// -- opening
+
+Result<std::unique_ptr<PagedMemory>> PagedMemory::open(Config config) {
+  if (config.resident < least_resident()) {
+    return Error{ErrorCode::kBadInput,
+                 fmt::format("{} is too little for memory that comes from a disk: give it {} or more",
+                             format_bytes(config.resident), format_bytes(least_resident())),
+                 least_resident(), config.resident};
+  }
+  SLUICE_ASSIGN(UserFaults faults, UserFaults::open());
+  std::unique_ptr<PagedMemory> memory(new PagedMemory(std::move(config), std::move(faults)));
+  SLUICE_RETURN_IF_ERROR(memory->start());
+  return memory;
+}
+
+PagedMemory::PagedMemory(Config config, UserFaults faults) : config_(std::move(config)), faults_(std::move(faults)) {}
+
+Status PagedMemory::start() {
+  part_bytes_ = std::min(kLargestPart, static_cast<Bytes>(std::bit_floor(static_cast<std::uint64_t>(config_.resident / kPartsAtLeast))));
+  SLUICE_RETURN_IF_ERROR(place_segments());
+  compute_capacity();
+  const Bytes buffers = std::clamp<Bytes>(static_cast<Bytes>(most_here_) / 8, 2, 16);
+  SLUICE_ASSIGN(buffers_, Arena::map(buffers * part_bytes_, "memory"));
+  SLUICE_ASSIGN(first_pages_, Arena::map(std::max<Bytes>(1, bytes_ / part_bytes_) * kPage, "memory"));
+  for (int each = 0; each < buffers; ++each) free_buffers_.push_back(each);
+  parts_.emplace(as_index(bytes_ / part_bytes_), std::clamp<std::size_t>(most_here_ / 4, 2, 16));
+  parts_->set_horizon(4 * most_here_ + 64);
+  if (spill_bytes_ > 0) SLUICE_RETURN_IF_ERROR(open_spill());
+  for (const auto& source : sources_) {
+    SLUICE_ASSIGN(auto engine, source->engine());
+    source_in_.push_back(queue_of(std::move(engine), "source>memory"));
+  }
+  SLUICE_RETURN_IF_ERROR(faults_.watch(pages_.data(), bytes_));
+  answering_ = std::thread([this] { answer_faults(); });
+  return {};
+}
+
+// Each segment begins with a part. What precedes its first byte in its first block of the file is there, too.
+Status PagedMemory::place_segments() {
+  for (const Segment& each : config_.segments) {
+    Placed placed;
+    placed.first_part = static_cast<PartId>(bytes_ / part_bytes_);
+    placed.file_offset = align_down(each.offset, kPage);
+    if (!each.file.empty()) {
+      SLUICE_ASSIGN(placed.source, source_of(each.file));
+      const Bytes held = sources_[as_index(placed.source)]->bytes();
+      if (each.offset + each.bytes > held) {
+        return bad_input(fmt::format("'{}' has {}, and {} at offset {} are wanted of it: it is cut off", each.file,
+                                     format_bytes(held), format_bytes(each.bytes), each.offset));
+      }
+    }
+    placed.parts = static_cast<PartId>((each.offset - placed.file_offset + each.bytes + part_bytes_ - 1) / part_bytes_);
+    if (each.changes) placed.spill_offset = std::exchange(spill_bytes_, spill_bytes_ + placed.parts * part_bytes_);
+    segments_.push_back(placed);
+    bytes_ += placed.parts * part_bytes_;
+  }
+  std::byte* const begin = map_aligned(bytes_, PROT_READ | PROT_WRITE, MAP_NORESERVE);
+  if (begin == nullptr) return Error{ErrorCode::kOutOfSpace, "no addresses are left for memory from a disk", bytes_};
+  pages_ = Arena::adopt(begin, bytes_, [](std::byte* data, Bytes bytes) { ::munmap(data, as_index(bytes)); });
+  for (std::size_t each = 0; each < segments_.size(); ++each) {
+    const Bytes before = config_.segments[each].offset - segments_[each].file_offset;
+    segments_[each].begin = begin + segments_[each].first_part * part_bytes_ + before;
+  }
+  return {};
+}
+
+Result<int> PagedMemory::source_of(const std::string& file) {
+  const auto known = std::ranges::find(sources_, file, [](const auto& each) { return each->path(); });
+  if (known != sources_.end()) return static_cast<int>(known - sources_.begin());
+  SLUICE_ASSIGN(auto opened, SourceFile::open(file));
+  sources_.push_back(std::move(opened));
+  return static_cast<int>(sources_.size()) - 1;
+}
+
+// Of what is resident, an eighth at most are buffers that are read into.
+void PagedMemory::compute_capacity() {
+  const Bytes of_parts = config_.resident - bytes_ / part_bytes_ * kPage;
+  const Bytes parts = std::max<Bytes>(8, of_parts / part_bytes_);
+  most_here_ = as_index(parts - std::clamp<Bytes>(parts / 8, 2, 16));
+}
+
+Status PagedMemory::open_spill() {
+  SLUICE_ASSIGN(SpillFile file, SpillFile::open(config_.folder, spill_bytes_));
+  spill_.emplace(std::move(file));
+  for (const auto direction : {UringEngine::Direction::kFromFile, UringEngine::Direction::kToFile}) {
+    UringEngine::Config config;
+    config.direction = direction;
+    config.arena_bytes = std::numeric_limits<Bytes>::max();  // addresses, anywhere
+    config.registers = false;
+    config.tier = "file";
+    SLUICE_ASSIGN(auto engine, make_file_engine(*spill_, std::move(config)));
+    const bool reads = direction == UringEngine::Direction::kFromFile;
+    (reads ? spill_in_ : spill_out_) = queue_of(std::move(engine), reads ? "file>memory" : "memory>file");
+  }
+  return {};
+}
+
+PagedMemory::~PagedMemory() {
+  {
+    const Lock lock(mutex_);
+    stopping_ = true;
+  }
+  faults_.stop();
+  if (answering_.joinable()) answering_.join();
+  source_in_.clear();
+  spill_in_.reset();
+  spill_out_.reset();
+}
+
+// -- where things are
+
+const PagedMemory::Placed& PagedMemory::segment_of(PartId id) const {
+  const auto after = std::ranges::upper_bound(segments_, id, {}, &Placed::first_part);
+  return *(after - 1);
+}
+
+std::byte* PagedMemory::begin_of(PartId id) const { return pages_.data() + id * part_bytes_; }
+std::byte* PagedMemory::first_page(PartId id) const { return first_pages_.data() + id * kPage; }
+std::byte* PagedMemory::buffer_of(const Part& part) const { return buffers_.data() + part.buffer * part_bytes_; }
+
+Bytes PagedMemory::source_offset(PartId id) const {
+  const Placed& segment = segment_of(id);
+  return segment.file_offset + (id - segment.first_part) * part_bytes_;
+}
+
+Bytes PagedMemory::spill_offset(PartId id) const {
+  const Placed& segment = segment_of(id);
+  return segment.spill_offset + (id - segment.first_part) * part_bytes_;
+}
+
+// A file may end within a block, whose bytes are then read through the page cache (install()).
+Bytes PagedMemory::bytes_in_blocks(PartId id) const {
+  const Placed& segment = segment_of(id);
+  if ((*parts_)[id].changed) return part_bytes_;
+  if (segment.source < 0) return 0;
+  return std::min(part_bytes_, align_down(sources_[as_index(segment.source)]->bytes() - source_offset(id), kPage));
+}
+
+// -- faults
+
+void PagedMemory::answer_faults() {
+  allow_every_cpu();
+  wake_promptly();
+  while (const auto fault = faults_.next()) answer(*fault);
+}
+
+void PagedMemory::answer(const UserFaults::Fault& fault) {
+  const Lock lock(mutex_);
+  const auto id = static_cast<PartId>((fault.address - pages_.data()) / part_bytes_);
+  Part& part = (*parts_)[id];
+  if (part.place == Part::Place::kHere) {
+    if (fault.is_protected) {
+      make_dirty(id);
+      leave_alone(parts_->keep_recent(id));
+    } else if (part.armed) {
+      use(id);
+      show_first_page(id);
+    }
+    if (!part.store_waits) faults_.wake(begin_of(id), part_bytes_);
+  } else if (fault.is_protected) {
+    faults_.wake(begin_of(id), part_bytes_);  // it left meanwhile: missing is what it is now
+  } else {
+    if (!part.wanted) {
+      ++counts_.waits;
+      use(id);
+      if (part.place == Part::Place::kAbsent) wanted_.push_back(id);
+    }
+    part.wanted = true;
+  }
+  pump();
+}
+
+void PagedMemory::use(PartId id) {
+  const std::int64_t unforeseen = parts_->history().unforeseen();
+  ++counts_.uses;
+  leave_alone(parts_->use(id));
+  const bool foreseen = unforeseen == parts_->history().unforeseen();
+  ahead_ = foreseen && ahead_ > 0 ? ahead_ - 1 : 0;
+}
+
+// What was used long enough ago is written, or its next use is waited for.
+void PagedMemory::leave_alone(std::optional<PartId> id) {
+  if (!id) return;
+  Part& part = (*parts_)[*id];
+  if (!part.may_leave() || part.armed) return;
+  if (part.dirty) {
+    begin_writing(*id);
+  } else {
+    arm(*id);
+  }
+}
+
+void PagedMemory::make_dirty(PartId id) {
+  Part& part = (*parts_)[id];
+  part.store_waits = part.writing;
+  if (part.writing) return;
+  if (part.armed) show_first_page(id);
+  part.dirty = true;
+  faults_.unprotect(begin_of(id), part_bytes_);
+}
+
+void PagedMemory::show_first_page(PartId id) {
+  Part& part = (*parts_)[id];
+  faults_.install(begin_of(id), first_page(id), kPage, !part.dirty);
+  part.armed = false;
+}
+
+void PagedMemory::arm(PartId id) {
+  std::copy_n(begin_of(id), as_index(kPage), first_page(id));  // protected: nobody changes it meanwhile
+  UserFaults::drop(begin_of(id), kPage);
+  (*parts_)[id].armed = true;
+}
+
+// -- transfers
+
+// First what is waited for, then what is used next, then the neighbours of what was used last.
+void PagedMemory::pump() {
+  if (stopping_) return;
+  while (!wanted_.empty()) {
+    if (!begin_reading(wanted_.front(), 0)) return;
+    wanted_.pop_front();
+  }
+  for (;; ++ahead_) {
+    const std::optional<PartId> next = parts_->history().next(ahead_);
+    if (!next) break;
+    if ((*parts_)[*next].place == Part::Place::kAbsent && !begin_reading(*next, ahead_)) return;
+  }
+  const std::optional<PartId> newest = parts_->last_used();
+  for (PartId each = 1; newest && ahead_ == 0 && each <= kNeighbours; ++each) {
+    const PartId id = *newest + each;
+    if (as_index(id) >= parts_->all().size() || &segment_of(id) != &segment_of(*newest)) return;
+    if ((*parts_)[id].place == Part::Place::kAbsent && !begin_reading(id, as_index(kNeighbours))) return;
+  }
+}
+
+bool PagedMemory::begin_reading(PartId id, std::size_t ahead) {
+  Part& part = (*parts_)[id];
+  if (part.place != Part::Place::kAbsent) return true;
+  if (free_buffers_.empty() || !make_room(part.wanted ? 0 : ahead)) {
+    // With nothing under way nobody would come back here: it goes on beyond the budget.
+    if (!part.wanted || under_way_ > 0 || free_buffers_.empty()) return false;
+  }
+  part.place = Part::Place::kReading;
+  part.buffer = free_buffers_.back();
+  free_buffers_.pop_back();
+  ++here_;
+  const Bytes bytes = bytes_in_blocks(id);
+  if (bytes == 0) {
+    arrive(id, install(id));
+    return true;
+  }
+  ++under_way_;
+  const Bytes to = address_of(buffer_of(part));
+  const auto then = [this, id](const Status& status) { when_read(id, status); };
+  if (part.changed) {
+    (void)spill_in_->put({spill_offset(id), to, bytes}, then);
+  } else {
+    (void)source_in_[as_index(segment_of(id).source)]->put({source_offset(id), to, bytes}, then);
+  }
+  return true;
+}
+
+// For one part more. Dirty ones that would go first begin to be written.
+bool PagedMemory::make_room(std::size_t ahead) {
+  while (here_ >= most_here_) {
+    const std::optional<PartId> clean = parts_->leaves_first(ahead, /*dirty=*/false);
+    if (!clean) {
+      const std::optional<PartId> dirty = parts_->leaves_first(ahead, /*dirty=*/true);
+      if (dirty) begin_writing(*dirty);
+      return false;
+    }
+    drop(*clean);
+  }
+  return true;
+}
+
+void PagedMemory::drop(PartId id) {
+  Part& part = (*parts_)[id];
+  UserFaults::drop(begin_of(id), part_bytes_);
+  part.armed = false;
+  part.place = Part::Place::kAbsent;
+  --here_;
+}
+
+void PagedMemory::begin_writing(PartId id) {
+  Part& part = (*parts_)[id];
+  if (segment_of(id).spill_offset < 0) {
+    part.cannot_leave = true;
+    return;
+  }
+  if (part.armed) show_first_page(id);
+  faults_.protect(begin_of(id), part_bytes_);
+  part.writing = true;
+  ++under_way_;
+  (void)spill_out_->put({address_of(begin_of(id)), spill_offset(id), part_bytes_},
+                        [this, id](const Status& status) { when_written(id, status); });
+}
+
+// On the queue's thread. The copy needs no lock: nobody else touches the part while it is installed.
+void PagedMemory::when_read(PartId id, const Status& status) {
+  Lock lock(mutex_);
+  --under_way_;
+  Status installed = status;
+  if (status.ok()) {
+    (*parts_)[id].place = Part::Place::kInstalling;
+    lock.unlock();
+    installed = install(id);
+    lock.lock();
+    counts_.read += part_bytes_;
+  }
+  arrive(id, installed);
+  pump();
+}
+
+// From its buffer, all but the first page.
+Status PagedMemory::install(PartId id) {
+  const Part& part = (*parts_)[id];
+  std::byte* const buffer = buffer_of(part);
+  const Bytes filled = bytes_in_blocks(id);
+  std::fill(buffer + filled, buffer + part_bytes_, std::byte{0});
+  if (!part.changed && segment_of(id).source >= 0) {
+    const SourceFile& source = *sources_[as_index(segment_of(id).source)];
+    const Bytes rest = std::min(part_bytes_, source.bytes() - source_offset(id)) - filled;
+    if (rest > 0) SLUICE_RETURN_IF_ERROR(source.read(source_offset(id) + filled, buffer + filled, rest));
+  }
+  if (part_bytes_ > kPage) faults_.install(begin_of(id) + kPage, buffer + kPage, part_bytes_ - kPage, true);
+  std::copy_n(buffer, as_index(kPage), first_page(id));
+  return {};
+}
+
+void PagedMemory::arrive(PartId id, const Status& status) {
+  Part& part = (*parts_)[id];
+  if (!status.ok() && part.wanted) end_process(status.error().message);
+  free_buffers_.push_back(std::exchange(part.buffer, -1));
+  part.place = status.ok() ? Part::Place::kHere : Part::Place::kAbsent;
+  part.armed = status.ok();
+  if (!status.ok()) --here_;
+  if (!std::exchange(part.wanted, false)) return;
+  show_first_page(id);
+  faults_.wake(begin_of(id), part_bytes_);
+}
+
+void PagedMemory::when_written(PartId id, const Status& status) {
+  const Lock lock(mutex_);
+  Part& part = (*parts_)[id];
+  part.writing = false;
+  --under_way_;
+  if (status.ok()) {
+    part.dirty = false;
+    part.changed = true;
+    counts_.written += part_bytes_;
+  } else {
+    part.cannot_leave = true;
+    if (problem_.ok()) problem_ = status;
+  }
+  if (part.store_waits) {
+    part.store_waits = false;
+    make_dirty(id);
+    faults_.wake(begin_of(id), part_bytes_);
+  } else if (status.ok() && !parts_->is_recent(id)) {
+    arm(id);
+  }
+  pump();
+}
+
+// -- what the owner asks
+
+void PagedMemory::set_resident(Bytes bytes) {
+  const Lock lock(mutex_);
+  config_.resident = std::max(bytes, least_resident());
+  compute_capacity();
+  parts_->set_horizon(4 * most_here_ + 64);
+  (void)make_room(0);
+}
+
+PagedMemory::Counts PagedMemory::counts() const {
+  const Lock lock(mutex_);
+  Counts counts = counts_;
+  const Bytes buffers = buffers_.bytes() - static_cast<Bytes>(free_buffers_.size()) * part_bytes_;
+  counts.resident = static_cast<Bytes>(here_) * part_bytes_ + buffers;
+  return counts;
+}
+
+Status PagedMemory::take_problem() {
+  const Lock lock(mutex_);
+  return std::exchange(problem_, Status());
+}
+
+Status PagedMemory::check_unchanged() const {
+  for (const auto& source : sources_) SLUICE_RETURN_IF_ERROR(source->check_unchanged());
+  return {};
+}
+
+}  // namespace sluice::memory

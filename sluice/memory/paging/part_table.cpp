@@ -1,0 +1,56 @@
+#include "sluice/memory/paging/part_table.hpp"
+
+#include <algorithm>
+
+namespace sluice::memory {
+
+PartTable::PartTable(std::size_t parts, std::size_t recent)
+    : parts_(parts), history_(parts, 8 * parts + 64), most_recent_(recent), next_use_(parts, kNotForeseen) {}
+
+std::optional<PartId> PartTable::use(PartId id) {
+  history_.used(id);
+  ++uses_;
+  return keep_recent(id);
+}
+
+std::optional<PartId> PartTable::keep_recent(PartId id) {
+  std::erase(recent_, id);
+  recent_.push_back(id);
+  if (recent_.size() <= most_recent_) return std::nullopt;
+  const PartId oldest = recent_.front();
+  recent_.pop_front();
+  return oldest;
+}
+
+bool PartTable::is_recent(PartId id) const { return std::ranges::find(recent_, id) != recent_.end(); }
+
+void PartTable::foresee() {
+  if (foreseen_at_ == uses_) return;
+  foreseen_at_ = uses_;
+  std::ranges::fill(next_use_, kNotForeseen);
+  for (std::size_t ahead = 0; ahead < horizon_; ++ahead) {
+    const std::optional<PartId> next = history_.next(ahead);
+    if (!next) return;
+    next_use_[as_index(*next)] = std::min(next_use_[as_index(*next)], ahead);
+  }
+}
+
+bool PartTable::leaves_before(PartId one, PartId other) const {
+  const std::size_t of_one = next_use_[as_index(one)], of_other = next_use_[as_index(other)];
+  return of_one != of_other ? of_one > of_other : history_.last_use(one) < history_.last_use(other);
+}
+
+// Belady's rule, by what is foreseen: who is used last of all goes first.
+std::optional<PartId> PartTable::leaves_first(std::size_t ahead, bool dirty) {
+  foresee();
+  std::optional<PartId> first;
+  for (std::size_t index = 0; index < parts_.size(); ++index) {
+    const auto id = static_cast<PartId>(index);
+    const bool later = next_use_[index] == kNotForeseen || next_use_[index] > ahead;
+    if (!later || !parts_[index].may_leave() || parts_[index].dirty != dirty || is_recent(id)) continue;
+    if (!first || leaves_before(id, *first)) first = id;
+  }
+  return first;
+}
+
+}  // namespace sluice::memory

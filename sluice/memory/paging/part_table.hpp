@@ -1,0 +1,74 @@
+// Which parts of a paged memory are there, in what state, and which one goes first where there is no room.
+//
+//   absent -> reading -> installing -> here -> absent
+//
+// A part that is here is clean (its stores are announced) or dirty, perhaps just being written, and perhaps armed: its first
+// page is missing, so that its next use is seen. Pure bookkeeping, no pages. Threads: one at a time.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "sluice/base/as_index.hpp"
+#include "sluice/memory/paging/use_history.hpp"
+
+namespace sluice::memory {
+
+using PartId = UseHistory::Object;
+
+struct Part {
+  enum class Place : std::uint8_t { kAbsent, kReading, kInstalling, kHere };
+  Place place = Place::kAbsent;
+  bool wanted = false;         // somebody waits for it
+  bool armed = false;          // its first page is kept apart
+  bool dirty = false;          // differs from what the files have
+  bool writing = false;        // stores wait
+  bool store_waits = false;    // for the end of that
+  bool cannot_leave = false;   // the disk has refused it
+  bool changed = false;        // the newest bytes, but for dirty ones, are in the spill file
+  int buffer = -1;             // while reading and installing
+
+  bool may_leave() const { return place == Place::kHere && !writing && !cannot_leave; }
+};
+
+class PartTable {
+ public:
+  static constexpr std::size_t kNotForeseen = std::numeric_limits<std::size_t>::max();
+
+  // `recent`: so many that were used last do not leave.
+  PartTable(std::size_t parts, std::size_t recent);
+
+  Part& operator[](PartId id) { return parts_[as_index(id)]; }
+  const std::vector<Part>& all() const { return parts_; }
+  const Part& operator[](PartId id) const { return parts_[as_index(id)]; }
+  const UseHistory& history() const { return history_; }
+
+  // Returns the part that was used long enough ago to be left alone.
+  std::optional<PartId> use(PartId id);
+  std::optional<PartId> keep_recent(PartId id);  // without a use
+  bool is_recent(PartId id) const;
+  std::optional<PartId> last_used() const { return recent_.empty() ? std::nullopt : std::optional(recent_.back()); }
+
+  // That may leave and is used last of all (of those whose next use is unknown: was used longest ago), and later than the `ahead`-th use from now: a clean one, or a dirty one.
+  std::optional<PartId> leaves_first(std::size_t ahead, bool dirty);
+
+  // How far to look ahead for who is used when.
+  void set_horizon(std::size_t uses) { horizon_ = uses; }
+
+ private:
+  void foresee();
+  bool leaves_before(PartId one, PartId other) const;
+
+  std::vector<Part> parts_;
+  UseHistory history_;
+  std::size_t most_recent_;
+  std::deque<PartId> recent_;  // the last used last
+  std::size_t horizon_ = 0;
+  std::vector<std::size_t> next_use_;  // from now on, of each; as of the use with that number
+  std::int64_t foreseen_at_ = -1, uses_ = 0;
+};
+
+}  // namespace sluice::memory
