@@ -11,9 +11,11 @@ from sluice.errors import SluiceError
 from sluice.facts import explain, inspect, machine, models, planners, verify
 from sluice.offloading import Offload, offload
 from sluice.optimizing import offload_optimizer
+from sluice.parameters import offload_parameters
 from sluice.rows import rows
 from sluice.sizes import parse_size
 from sluice.training import Trainer
+from sluice.training_in import train_in
 
 __all__ = [
     "Offload",
@@ -27,6 +29,7 @@ __all__ = [
     "models",
     "offload",
     "offload_optimizer",
+    "offload_parameters",
     "parse_size",
     "plan",
     "planners",
@@ -34,5 +37,6 @@ __all__ = [
     "rows",
     "simulate",
     "sweep",
+    "train_in",
     "verify",
 ]

@@ -18,6 +18,7 @@ import os
 import sys
 import threading
 from collections import OrderedDict
+from typing import Callable
 
 from sluice.asking import by_function
 from sluice.leaf_hooks import keep_hooks
@@ -38,8 +39,12 @@ class Offload:
         import torch  # only who offloads needs it
 
         self._torch, self._memory = torch, pool()
-        self._share = parse_share(fast)
-        self._set_budget(None if self._share is not None else parse_size(fast))
+        share = parse_share(fast)
+        self._set_budget(None if share is not None else parse_size(fast))
+        # A budget from what a step did, where one was not foreseen.
+        self.choose: Callable[[Path], int] | None = None
+        if share is not None:
+            self.choose = lambda path: max(1, int(share * path.peak())) if self._budget is None else self._budget
         if not os.path.isdir(to):
             raise FileNotFoundError(f"{to}: no such folder, and saved tensors are to go there")
         self._folder = to
@@ -114,8 +119,8 @@ class Offload:
         self.last = report
         for number, storage in self._made.items():
             path.saved[number].outlived = storage.outlived
-        if self._budget is None and not failed and path.saved:
-            self._set_budget(max(1, int(self._share * path.peak())))
+        if self.choose is not None and not failed and not report.as_planned and path.saved:
+            self._set_budget(self.choose(path))
         if not failed and self._budget is not None:
             self._remember(path)
         self._known = {number: each for number, each in self._known.items() if not each.released}
@@ -127,6 +132,8 @@ class Offload:
             self._expected = self._paths.remember(KnownPath(path, path.plan(self._budget - self._between)))
 
     def _set_budget(self, budget: int | None) -> None:
+        if budget is not None and budget == getattr(self, "_budget", None):
+            return
         self._budget = budget
         self._between = (budget or 0) // 16  # bytes of holes between tensors: a guess, then the most so far
 

@@ -87,6 +87,11 @@ class OffloadedOptimizer:
         """Everything into memory, to look at it or to save it. It leaves again behind the next update."""
         plain(self._optimizer.state)
 
+    @property
+    def moved(self) -> tuple[int, int]:
+        """Bytes read and written, in all."""
+        return self._store.read, self._store.written
+
     # -- a step
 
     def _step_with_grad_mode(self, closure: Callable | None) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 KEPT_PATHS = 16
 KEPT_EVENTS = 1 << 14  # of all kept paths; a path that is longer is kept alone
@@ -58,6 +59,16 @@ class Path:
     def peak(self) -> int:
         """With everything in memory."""
         return max((most + absent for most, absent in zip(self.most, self.absent)), default=0)
+
+    def least(self) -> int:
+        """With everything away that can be: what computing takes with what it asks for, and what does not leave."""
+        changes = [0] * (len(self.used) + 1)
+        for each in self.saved:
+            if not each.outlived and each.asked is not None and each.asked > each.made + 1:
+                changes[each.made + 1] += each.nbytes
+                changes[each.asked] -= each.nbytes
+        away = accumulate(changes)
+        return max((most + absent - gone for most, absent, gone in zip(self.most, self.absent, away)), default=0)
 
     def plan(self, budget: int) -> Plan:
         """What is saved first waits longest, so it leaves; what is asked for comes back as early as there is room."""

@@ -18,6 +18,7 @@ class StateStore:
 
     def __init__(self, optimizer: torch.optim.Optimizer, folder: str, nbytes: int):
         self.nbytes = nbytes
+        self.read = self.written = 0  # bytes, in all
         self.problem: SluiceError | None = None
         self._optimizer, self._folder = optimizer, folder
         self._file: Any = None
@@ -28,7 +29,9 @@ class StateStore:
         if type(state) is not StateDict:
             return
         try:
-            self._leaving.extend(state.leave(lambda: self._open_file(state)))
+            begun = state.leave(lambda: self._open_file(state))
+            self.written += sum(each.nbytes for each in begun)
+            self._leaving.extend(begun)
             self._finish(lambda: sum(each.nbytes for each in self._leaving) > self.nbytes)
             self._finish(lambda: bool(self._leaving) and self._leaving[0].left())
         except SluiceError as problem:
@@ -42,6 +45,7 @@ class StateStore:
         for each in state.elsewhere() if state is not None else ():
             if not each.leaving and not each.coming:
                 self._coming.append(each)
+                self.read += each.nbytes
                 each.bring()
 
     def bring_ahead(self, states: list[StateDict | None]) -> None:

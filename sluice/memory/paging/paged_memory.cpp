@@ -64,7 +64,7 @@ Status PagedMemory::start() {
   SLUICE_ASSIGN(buffers_, Arena::map(buffers * part_bytes_, "memory"));
   SLUICE_ASSIGN(first_pages_, Arena::map(std::max<Bytes>(1, bytes_ / part_bytes_) * kPage, "memory"));
   for (int each = 0; each < buffers; ++each) free_buffers_.push_back(each);
-  parts_.emplace(as_index(bytes_ / part_bytes_), std::clamp<std::size_t>(most_here_ / 4, 2, 16));
+  parts_.emplace(as_index(bytes_ / part_bytes_));
   parts_->set_horizon(4 * most_here_ + 64);
   if (spill_bytes_ > 0) SLUICE_RETURN_IF_ERROR(open_spill());
   for (const auto& source : sources_) {
@@ -118,6 +118,8 @@ void PagedMemory::compute_capacity() {
   const Bytes of_parts = config_.resident - bytes_ / part_bytes_ * kPage;
   const Bytes parts = std::max<Bytes>(8, of_parts / part_bytes_);
   most_here_ = as_index(parts - std::clamp<Bytes>(parts / 8, 2, 16));
+  kept_ = LastTouched(std::clamp<std::size_t>(most_here_ / 4, 2, 16));
+  unarmed_ = LastTouched(std::min<std::size_t>(most_here_ / 2, 64));
 }
 
 Status PagedMemory::open_spill() {
@@ -192,7 +194,7 @@ void PagedMemory::answer(const UserFaults::Fault& fault) {
   if (part.place == Part::Place::kHere) {
     if (fault.is_protected) {
       make_dirty(id);
-      leave_alone(parts_->keep_recent(id));
+      touched(id);
     } else if (part.armed) {
       use(id);
       show_first_page(id);
@@ -213,22 +215,19 @@ void PagedMemory::answer(const UserFaults::Fault& fault) {
 
 void PagedMemory::use(PartId id) {
   const std::int64_t unforeseen = parts_->history().unforeseen();
+  parts_->use(id);
   ++counts_.uses;
-  leave_alone(parts_->use(id));
   const bool foreseen = unforeseen == parts_->history().unforeseen();
   ahead_ = foreseen && ahead_ > 0 ? ahead_ - 1 : 0;
+  touched(id);
 }
 
-// What was used long enough ago is written, or its next use is waited for.
-void PagedMemory::leave_alone(std::optional<PartId> id) {
-  if (!id) return;
-  Part& part = (*parts_)[*id];
-  if (!part.may_leave() || part.armed) return;
-  if (part.dirty) {
-    begin_writing(*id);
-  } else {
-    arm(*id);
+// What was touched long enough ago is written; longer ago, its next use is waited for.
+void PagedMemory::touched(PartId id) {
+  if (const auto old = kept_.touch(id)) {
+    if ((*parts_)[*old].may_leave() && (*parts_)[*old].dirty) begin_writing(*old);
   }
+  if (const auto older = unarmed_.touch(id)) arm(*older);
 }
 
 void PagedMemory::make_dirty(PartId id) {
@@ -247,9 +246,11 @@ void PagedMemory::show_first_page(PartId id) {
 }
 
 void PagedMemory::arm(PartId id) {
+  Part& part = (*parts_)[id];
+  if (!part.may_leave() || part.dirty || part.armed) return;
   std::copy_n(begin_of(id), as_index(kPage), first_page(id));  // protected: nobody changes it meanwhile
   UserFaults::drop(begin_of(id), kPage);
-  (*parts_)[id].armed = true;
+  part.armed = true;
 }
 
 // -- transfers
@@ -266,10 +267,10 @@ void PagedMemory::pump() {
     if (!next) break;
     if ((*parts_)[*next].place == Part::Place::kAbsent && !begin_reading(*next, ahead_)) return;
   }
-  const std::optional<PartId> newest = parts_->last_used();
+  const std::optional<PartId> newest = kept_.newest();
   for (PartId each = 1; newest && ahead_ == 0 && each <= kNeighbours; ++each) {
     const PartId id = *newest + each;
-    if (as_index(id) >= parts_->all().size() || &segment_of(id) != &segment_of(*newest)) return;
+    if (as_index(id) >= parts_->size() || &segment_of(id) != &segment_of(*newest)) return;
     if ((*parts_)[id].place == Part::Place::kAbsent && !begin_reading(id, as_index(kNeighbours))) return;
   }
 }
@@ -277,7 +278,7 @@ void PagedMemory::pump() {
 bool PagedMemory::begin_reading(PartId id, std::size_t ahead) {
   Part& part = (*parts_)[id];
   if (part.place != Part::Place::kAbsent) return true;
-  if (free_buffers_.empty() || !make_room(part.wanted ? 0 : ahead)) {
+  if (free_buffers_.empty() || !make_room(ahead, part.wanted ? kept_ : unarmed_)) {
     // With nothing under way nobody would come back here: it goes on beyond the budget.
     if (!part.wanted || under_way_ > 0 || free_buffers_.empty()) return false;
   }
@@ -301,16 +302,18 @@ bool PagedMemory::begin_reading(PartId id, std::size_t ahead) {
   return true;
 }
 
-// For one part more. Dirty ones that would go first begin to be written.
-bool PagedMemory::make_room(std::size_t ahead) {
+// For one part more. Dirty ones that would go first begin to be written. What is read ahead takes no place of those whose
+// next touches are not seen: they may be in use.
+bool PagedMemory::make_room(std::size_t ahead, const LastTouched& kept) {
   while (here_ >= most_here_) {
-    const std::optional<PartId> clean = parts_->leaves_first(ahead, /*dirty=*/false);
+    const std::optional<PartId> clean = parts_->leaves_first(ahead, /*dirty=*/false, kept);
     if (!clean) {
-      const std::optional<PartId> dirty = parts_->leaves_first(ahead, /*dirty=*/true);
+      const std::optional<PartId> dirty = parts_->leaves_first(ahead, /*dirty=*/true, kept);
       if (dirty) begin_writing(*dirty);
       return false;
     }
     drop(*clean);
+    ahead_ = std::min(ahead_, parts_->next_use(*clean));
   }
   return true;
 }
@@ -398,7 +401,7 @@ void PagedMemory::when_written(PartId id, const Status& status) {
     part.store_waits = false;
     make_dirty(id);
     faults_.wake(begin_of(id), part_bytes_);
-  } else if (status.ok() && !parts_->is_recent(id)) {
+  } else if (!unarmed_.holds(id)) {
     arm(id);
   }
   pump();
@@ -411,7 +414,7 @@ void PagedMemory::set_resident(Bytes bytes) {
   config_.resident = std::max(bytes, least_resident());
   compute_capacity();
   parts_->set_horizon(4 * most_here_ + 64);
-  (void)make_room(0);
+  (void)make_room(0, kept_);
 }
 
 PagedMemory::Counts PagedMemory::counts() const {

@@ -95,14 +95,14 @@ class PagedMemory {
   void answer_faults();
   void answer(const UserFaults::Fault& fault);
   void use(PartId id);
-  void leave_alone(std::optional<PartId> id);
+  void touched(PartId id);
   void make_dirty(PartId id);
   void show_first_page(PartId id);
   void arm(PartId id);
 
   void pump();
   bool begin_reading(PartId id, std::size_t ahead);
-  bool make_room(std::size_t ahead);
+  bool make_room(std::size_t ahead, const LastTouched& kept);
   void drop(PartId id);
   void begin_writing(PartId id);
   void when_read(PartId id, const Status& status);
@@ -119,7 +119,9 @@ class PagedMemory {
   std::optional<SpillFile> spill_;
 
   mutable std::mutex mutex_;
-  mutable std::optional<PartTable> parts_;
+  std::optional<PartTable> parts_;
+  LastTouched kept_{2};     // do not leave; what is older is written
+  LastTouched unarmed_{2};  // their next touches are not uses
   std::deque<PartId> wanted_;  // absent, and somebody waits
   std::vector<int> free_buffers_;
   std::size_t most_here_ = 0, here_ = 0;  // parts with pages

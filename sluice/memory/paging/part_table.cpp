@@ -4,25 +4,24 @@
 
 namespace sluice::memory {
 
-PartTable::PartTable(std::size_t parts, std::size_t recent)
-    : parts_(parts), history_(parts, 8 * parts + 64), most_recent_(recent), next_use_(parts, kNotForeseen) {}
-
-std::optional<PartId> PartTable::use(PartId id) {
-  history_.used(id);
-  ++uses_;
-  return keep_recent(id);
-}
-
-std::optional<PartId> PartTable::keep_recent(PartId id) {
-  std::erase(recent_, id);
-  recent_.push_back(id);
-  if (recent_.size() <= most_recent_) return std::nullopt;
-  const PartId oldest = recent_.front();
-  recent_.pop_front();
+std::optional<PartId> LastTouched::touch(PartId id) {
+  std::erase(order_, id);
+  order_.push_back(id);
+  if (order_.size() <= most_) return std::nullopt;
+  const PartId oldest = order_.front();
+  order_.pop_front();
   return oldest;
 }
 
-bool PartTable::is_recent(PartId id) const { return std::ranges::find(recent_, id) != recent_.end(); }
+bool LastTouched::holds(PartId id) const { return std::ranges::find(order_, id) != order_.end(); }
+
+PartTable::PartTable(std::size_t parts)
+    : parts_(parts), history_(parts, 16 * parts + 1024), next_use_(parts, kNotForeseen) {}
+
+void PartTable::use(PartId id) {
+  history_.used(id);
+  ++uses_;
+}
 
 void PartTable::foresee() {
   if (foreseen_at_ == uses_) return;
@@ -41,13 +40,13 @@ bool PartTable::leaves_before(PartId one, PartId other) const {
 }
 
 // Belady's rule, by what is foreseen: who is used last of all goes first.
-std::optional<PartId> PartTable::leaves_first(std::size_t ahead, bool dirty) {
+std::optional<PartId> PartTable::leaves_first(std::size_t ahead, bool dirty, const LastTouched& kept) {
   foresee();
   std::optional<PartId> first;
   for (std::size_t index = 0; index < parts_.size(); ++index) {
     const auto id = static_cast<PartId>(index);
     const bool later = next_use_[index] == kNotForeseen || next_use_[index] > ahead;
-    if (!later || !parts_[index].may_leave() || parts_[index].dirty != dirty || is_recent(id)) continue;
+    if (!later || !parts_[index].may_leave() || parts_[index].dirty != dirty || kept.holds(id)) continue;
     if (!first || leaves_before(id, *first)) first = id;
   }
   return first;

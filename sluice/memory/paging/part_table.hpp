@@ -34,26 +34,38 @@ struct Part {
   bool may_leave() const { return place == Place::kHere && !writing && !cannot_leave; }
 };
 
+// The parts that were touched last, so many of them, each once.
+class LastTouched {
+ public:
+  explicit LastTouched(std::size_t most) : most_(most) {}
+
+  std::optional<PartId> touch(PartId id);  // the one that is no longer among them
+  bool holds(PartId id) const;
+  std::optional<PartId> newest() const { return order_.empty() ? std::nullopt : std::optional(order_.back()); }
+
+ private:
+  std::size_t most_;
+  std::deque<PartId> order_;
+};
+
 class PartTable {
  public:
   static constexpr std::size_t kNotForeseen = std::numeric_limits<std::size_t>::max();
 
-  // `recent`: so many that were used last do not leave.
-  PartTable(std::size_t parts, std::size_t recent);
+  explicit PartTable(std::size_t parts);
 
   Part& operator[](PartId id) { return parts_[as_index(id)]; }
-  const std::vector<Part>& all() const { return parts_; }
   const Part& operator[](PartId id) const { return parts_[as_index(id)]; }
-  const UseHistory& history() const { return history_; }
+  std::size_t size() const { return parts_.size(); }
 
-  // Returns the part that was used long enough ago to be left alone.
-  std::optional<PartId> use(PartId id);
-  std::optional<PartId> keep_recent(PartId id);  // without a use
-  bool is_recent(PartId id) const;
-  std::optional<PartId> last_used() const { return recent_.empty() ? std::nullopt : std::optional(recent_.back()); }
+  UseHistory& history() { return history_; }
+  void use(PartId id);
 
-  // That may leave and is used last of all (of those whose next use is unknown: was used longest ago), and later than the `ahead`-th use from now: a clean one, or a dirty one.
-  std::optional<PartId> leaves_first(std::size_t ahead, bool dirty);
+  // That may leave, and is used last of all and later than the `ahead`-th use from now; of those whose next use is unknown the
+  // one that was used longest ago. A clean one, or a dirty one; none of `kept`.
+  std::optional<PartId> leaves_first(std::size_t ahead, bool dirty, const LastTouched& kept);
+
+  std::size_t next_use(PartId id) const { return next_use_[as_index(id)]; }  // as of the last leaves_first()
 
   // How far to look ahead for who is used when.
   void set_horizon(std::size_t uses) { horizon_ = uses; }
@@ -64,8 +76,6 @@ class PartTable {
 
   std::vector<Part> parts_;
   UseHistory history_;
-  std::size_t most_recent_;
-  std::deque<PartId> recent_;  // the last used last
   std::size_t horizon_ = 0;
   std::vector<std::size_t> next_use_;  // from now on, of each; as of the use with that number
   std::int64_t foreseen_at_ = -1, uses_ = 0;
