@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Iterator
 
 from sluice.sizes import parse_size
 from sluice.weight_files import Located, locate
@@ -158,15 +158,22 @@ def _extent(shape: tuple[int, ...], stride: tuple[int, ...]) -> int:
     return 0 if 0 in shape else 1 + sum((count - 1) * step for count, step in zip(shape, stride))
 
 
+def _named(module: torch.nn.Module) -> Iterator[tuple[torch.nn.Module, str, str, Any]]:
+    """(holder, name there, whole name, tensor) of parameters and buffers, under each of their names."""
+    for prefix, holder in module.named_modules():
+        for own in (holder._parameters, holder._buffers):
+            for name, each in own.items():
+                yield holder, name, f"{prefix}.{name}" if prefix else name, each
+
+
 def _tensors_of(module: torch.nn.Module, located: dict[str, Located]) -> list[_Own]:
     """Each once. One that several names share is in a checkpoint under one of them."""
     names: dict[int, list[str]] = {}
     parameters = {}
-    for prefix, holder in module.named_modules():
-        for name, each in holder._parameters.items():
-            if each is not None:
-                parameters[id(each)] = each
-                names.setdefault(id(each), []).append(f"{prefix}.{name}" if prefix else name)
+    for holder, name, whole, each in _named(module):
+        if each is not None and name in holder._parameters:
+            parameters[id(each)] = each
+            names.setdefault(id(each), []).append(whole)
     own = []
     for key, parameter in parameters.items():
         name = next((each for each in names[key] if each in located), names[key][0])
@@ -193,9 +200,7 @@ def _refuse_what_is_missing(module: torch.nn.Module, located: dict[str, Located]
             raise ValueError(
                 f"'{each.name}' is {list(each.parameter.shape)} of {each.parameter.dtype}, and {list(each.shape)} of {each.dtype} in "
                 f"{each.located.file}: weights are used as they lie there; make the module of that type")
-    known = {name for name, _ in module.named_parameters(remove_duplicate=False)} if located else set()
-    known |= {name for name, _ in module.named_buffers(remove_duplicate=False)} if located else set()
-    strange = sorted(located.keys() - known)
+    strange = sorted(located.keys() - {name for _, _, name, _ in _named(module)})
     if strange:
         raise ValueError(f"the checkpoint has '{strange[0]}' ({len(strange)} in all), which the module has not: is it another "
                          "model's, or of a part of it?")
@@ -227,18 +232,16 @@ def _read_buffers(module: torch.nn.Module, located: dict[str, Located]) -> None:
     """They stay in memory."""
     import torch
 
-    for prefix, holder in module.named_modules():
-        for name, buffer in holder._buffers.items():
-            full = f"{prefix}.{name}" if prefix else name
-            if buffer is None or (full not in located and not buffer.is_meta):
-                continue
-            if full not in located:
-                raise ValueError(f"buffer '{full}' is on \"meta\" and no checkpoint has it: give it values")
-            each = located[full]
-            read = torch.from_file(each.file, dtype=torch.uint8, size=os.path.getsize(each.file))
-            size = each.extent * torch.empty(0, dtype=each.dtype).element_size()
-            values = read[each.offset : each.offset + size].clone().view(each.dtype).as_strided(each.shape, each.stride)
-            holder._buffers[name] = values.clone()
+    for holder, name, whole, buffer in _named(module):
+        if name not in holder._buffers or buffer is None or (whole not in located and not buffer.is_meta):
+            continue
+        if whole not in located:
+            raise ValueError(f"buffer '{whole}' is on \"meta\" and no checkpoint has it: give it values")
+        each = located[whole]
+        read = torch.from_file(each.file, dtype=torch.uint8, size=os.path.getsize(each.file))
+        size = each.extent * torch.empty(0, dtype=each.dtype).element_size()
+        values = read[each.offset : each.offset + size].clone().view(each.dtype).as_strided(each.shape, each.stride)
+        holder._buffers[name] = values.clone()
 
 
 def offload_parameters(module: torch.nn.Module, fast: str | int, to: str, weights: Any = None) -> OffloadedParameters:
