@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "sluice/base/as_index.hpp"
-#include "sluice/memory/observe/fault_stack.hpp"
+#include "sluice/memory/faults/fault_stack.hpp"
 
 namespace sluice::measure {
 

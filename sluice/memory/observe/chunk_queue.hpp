@@ -16,7 +16,7 @@
 #include <memory>
 #include <optional>
 
-#include "sluice/memory/observe/wait_briefly.hpp"
+#include "sluice/memory/faults/wait_briefly.hpp"
 
 namespace sluice::memory {
 

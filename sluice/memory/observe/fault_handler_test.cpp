@@ -1,5 +1,5 @@
 // Faults that the tracker takes and those that it passes on.
-#include "sluice/memory/observe/fault_handler.hpp"
+#include "sluice/memory/faults/fault_handler.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -10,7 +10,7 @@
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/memory/arena.hpp"
-#include "sluice/memory/observe/fault_stack.hpp"
+#include "sluice/memory/faults/fault_stack.hpp"
 #include "sluice/memory/observe/page_tracker.hpp"
 
 namespace sluice::memory {

@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "sluice/base/as_index.hpp"
-#include "sluice/memory/observe/fault_handler.hpp"
+#include "sluice/memory/faults/fault_handler.hpp"
 
 namespace sluice::memory {
 namespace {
@@ -53,6 +53,11 @@ Status check_options(const PageTracker::Options& options) {
   return {};
 }
 
+std::atomic<bool> one_is_there{false};
+
+// Initial-exec: reading it in a signal handler must not allocate.
+thread_local PageTracker::CountedAccess last_counted __attribute__((tls_model("initial-exec")));
+
 std::uint64_t pack(const TrackedRange& range, Bytes chunk) {
   return std::uint64_t{range.number()} << 32 | static_cast<std::uint64_t>(chunk);
 }
@@ -93,18 +98,23 @@ Result<std::unique_ptr<PageTracker>> PageTracker::start(const Options& options) 
 #endif
   SLUICE_RETURN_IF_ERROR(check_options(options));
   std::unique_ptr<PageTracker> tracker(new PageTracker(options));
-  if (!install_fault_handler(*tracker)) {
+  bool nobody = false;
+  if (!one_is_there.compare_exchange_strong(nobody, true)) {
     return Error{ErrorCode::kUnsupported,
                  "page accesses are being counted in this process already: end that profile before starting another"};
   }
+  tracker->owns_the_process_ = true;
+  SLUICE_CHECK(add_fault_answerer(*tracker), "SIGSEGV can be taken");
   return tracker;
 }
 
 PageTracker::~PageTracker() {
+  if (!owns_the_process_) return;
   for (std::size_t slot = 0; slot < watched_slots_.load(); ++slot) {
     if (const TrackedRange* range = watched_[slot].load()) unwatch(range->number());
   }
-  remove_fault_handler();
+  remove_fault_answerer(*this);
+  one_is_there = false;
 }
 
 Result<PageTracker::RangeId> PageTracker::add_range(std::byte* begin, Bytes bytes, Bytes chunk) {
@@ -189,6 +199,8 @@ Bytes PageTracker::table_bytes() const {
   }
   return bytes;
 }
+
+bool PageTracker::answer_fault(const MemoryAccess& access) { return touch(access, last_counted) != Touch::kForeign; }
 
 TrackedRange* PageTracker::find(std::uintptr_t address) const {
   const std::size_t slots = watched_slots_.load();

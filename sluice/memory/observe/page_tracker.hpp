@@ -18,8 +18,8 @@
 //
 // Threads: any number may touch watched memory. Those that run generated code need a stack for faults
 // (fault_stack.hpp). The other calls are for one thread at a time, and that thread must keep others away from a range
-// while it starts or stops watching it. A process has one tracker at a time: the tracker owns SIGSEGV, and passes on
-// faults that are not its own (fault_handler.hpp). The handler allocates nothing and takes no mutex. It waits for other
+// while it starts or stops watching it. A process has one tracker at a time; faults that are not its
+// own are passed on (fault_handler.hpp). The handler allocates nothing and takes no mutex. It waits for other
 // threads only while they are in the middle of a few instructions or of one system call (wait_briefly.hpp).
 #pragma once
 
@@ -31,6 +31,7 @@
 
 #include "sluice/base/result.hpp"
 #include "sluice/base/units.hpp"
+#include "sluice/memory/faults/fault_handler.hpp"
 #include "sluice/memory/observe/chunk_queue.hpp"
 #include "sluice/memory/observe/tracked_range.hpp"
 
@@ -42,7 +43,7 @@ struct PageTouches {
   bool operator==(const PageTouches&) const = default;
 };
 
-class PageTracker {
+class PageTracker final : private FaultAnswerer {
  public:
   using RangeId = std::uint32_t;
 
@@ -94,12 +95,7 @@ class PageTracker {
     kOpen,     // the chunk is open already: another thread has been here since the fault
     kOpened,
   };
-  struct Access {
-    std::uintptr_t address = 0;
-    std::uintptr_t instruction = 0;
-    bool write = false;
-    bool operator==(const Access&) const = default;
-  };
+  using Access = MemoryAccess;
   // A thread's last access that opened a chunk.
   struct CountedAccess {
     Access access;
@@ -115,6 +111,7 @@ class PageTracker {
 
  private:
   explicit PageTracker(const Options& options);
+  bool answer_fault(const MemoryAccess& access) override;
   TrackedRange* find(std::uintptr_t address) const;
   bool open(TrackedRange& range, Bytes chunk, bool write, bool count, ChunkState before);
   void enter(TrackedRange& range, Bytes chunk);
@@ -127,6 +124,7 @@ class PageTracker {
   ChunkQueue open_chunks_;
   std::atomic<Bytes> open_bytes_{0};
   std::atomic<bool> failed_{false};
+  bool owns_the_process_ = false;  // of one that was started
   static inline std::atomic<std::int64_t> all_watches{0};  // of all trackers: no two watches have the same number
 };
 

@@ -14,7 +14,7 @@
 #include "sluice/base/as_index.hpp"
 #include "sluice/base/check.hpp"
 #include "sluice/memory/machine.hpp"
-#include "sluice/memory/observe/wait_briefly.hpp"
+#include "sluice/memory/faults/wait_briefly.hpp"
 
 namespace sluice::memory {
 

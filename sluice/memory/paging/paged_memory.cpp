@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <limits>
 #include <utility>
 
@@ -37,6 +38,16 @@ std::unique_ptr<TransferQueue> queue_of(std::unique_ptr<TransferEngine> engine, 
   std::abort();
 }
 
+// Who waits for a page can be told nothing else.
+template <typename Work>
+void or_end(const Work& work) {
+  try {
+    work();
+  } catch (const std::exception& failure) {
+    end_process(failure.what());
+  }
+}
+
 }  // namespace
 
 // -- opening
@@ -59,20 +70,28 @@ PagedMemory::PagedMemory(Config config, UserFaults faults) : config_(std::move(c
 Status PagedMemory::start() {
   part_bytes_ = std::min(kLargestPart, static_cast<Bytes>(std::bit_floor(static_cast<std::uint64_t>(config_.resident / kPartsAtLeast))));
   SLUICE_RETURN_IF_ERROR(place_segments());
-  compute_capacity();
-  const Bytes buffers = std::clamp<Bytes>(static_cast<Bytes>(most_here_) / 8, 2, 16);
-  SLUICE_ASSIGN(buffers_, Arena::map(buffers * part_bytes_, "memory"));
-  SLUICE_ASSIGN(first_pages_, Arena::map(std::max<Bytes>(1, bytes_ / part_bytes_) * kPage, "memory"));
-  for (int each = 0; each < buffers; ++each) free_buffers_.push_back(each);
+  SLUICE_RETURN_IF_ERROR(open_slots());
   parts_.emplace(as_index(bytes_ / part_bytes_));
-  parts_->set_horizon(4 * most_here_ + 64);
+  compute_capacity();
   if (spill_bytes_ > 0) SLUICE_RETURN_IF_ERROR(open_spill());
   for (const auto& source : sources_) {
     SLUICE_ASSIGN(auto engine, source->engine());
     source_in_.push_back(queue_of(std::move(engine), "source>memory"));
   }
   SLUICE_RETURN_IF_ERROR(faults_.watch(pages_.data(), bytes_));
-  answering_ = std::thread([this] { answer_faults(); });
+  if (!add_fault_answerer(*this)) return Error{ErrorCode::kUnsupported, "this process cannot see stores to memory from a disk"};
+  answering_ = std::thread([this] { answer_touches(); });
+  return {};
+}
+
+// As many as there are parts: addresses cost nothing, and a larger budget finds its place there.
+Status PagedMemory::open_slots() {
+  std::byte* const begin = map_aligned(bytes_, PROT_READ | PROT_WRITE, MAP_NORESERVE);
+  if (begin == nullptr) return Error{ErrorCode::kOutOfSpace, "no addresses are left for memory from a disk", bytes_};
+  slots_ = Arena::adopt(begin, bytes_, [](std::byte* data, Bytes bytes) { ::munmap(data, as_index(bytes)); });
+  ::madvise(begin, as_index(bytes_), MADV_HUGEPAGE);
+  ::madvise(begin, as_index(bytes_), MADV_DONTFORK);  // pages that a child shares could not be moved
+  for (auto slot = static_cast<int>(bytes_ / part_bytes_); slot-- > 0;) free_slots_.push_back(slot);
   return {};
 }
 
@@ -113,13 +132,11 @@ Result<int> PagedMemory::source_of(const std::string& file) {
   return static_cast<int>(sources_.size()) - 1;
 }
 
-// Of what is resident, an eighth at most are buffers that are read into.
 void PagedMemory::compute_capacity() {
-  const Bytes of_parts = config_.resident - bytes_ / part_bytes_ * kPage;
-  const Bytes parts = std::max<Bytes>(8, of_parts / part_bytes_);
-  most_here_ = as_index(parts - std::clamp<Bytes>(parts / 8, 2, 16));
+  most_here_ = as_index(std::max<Bytes>(4, config_.resident / part_bytes_));
   kept_ = LastTouched(std::clamp<std::size_t>(most_here_ / 4, 2, 16));
   unarmed_ = LastTouched(std::min<std::size_t>(most_here_ / 2, 64));
+  parts_->set_horizon(4 * most_here_ + 64);
 }
 
 Status PagedMemory::open_spill() {
@@ -143,6 +160,7 @@ PagedMemory::~PagedMemory() {
     const Lock lock(mutex_);
     stopping_ = true;
   }
+  remove_fault_answerer(*this);
   faults_.stop();
   if (answering_.joinable()) answering_.join();
   source_in_.clear();
@@ -158,8 +176,7 @@ const PagedMemory::Placed& PagedMemory::segment_of(PartId id) const {
 }
 
 std::byte* PagedMemory::begin_of(PartId id) const { return pages_.data() + id * part_bytes_; }
-std::byte* PagedMemory::first_page(PartId id) const { return first_pages_.data() + id * kPage; }
-std::byte* PagedMemory::buffer_of(const Part& part) const { return buffers_.data() + part.buffer * part_bytes_; }
+std::byte* PagedMemory::slot_of(PartId id) { return slots_.data() + (*parts_)[id].slot * part_bytes_; }
 
 Bytes PagedMemory::source_offset(PartId id) const {
   const Placed& segment = segment_of(id);
@@ -171,44 +188,58 @@ Bytes PagedMemory::spill_offset(PartId id) const {
   return segment.spill_offset + (id - segment.first_part) * part_bytes_;
 }
 
-// A file may end within a block, whose bytes are then read through the page cache (install()).
-Bytes PagedMemory::bytes_in_blocks(PartId id) const {
+// A file may end within a block, whose bytes are then read through the page cache (fill_rest()).
+Bytes PagedMemory::bytes_in_blocks(PartId id) {
   const Placed& segment = segment_of(id);
   if ((*parts_)[id].changed) return part_bytes_;
   if (segment.source < 0) return 0;
   return std::min(part_bytes_, align_down(sources_[as_index(segment.source)]->bytes() - source_offset(id), kPage));
 }
 
-// -- faults
+// -- touches
 
-void PagedMemory::answer_faults() {
-  allow_every_cpu();
-  wake_promptly();
-  while (const auto fault = faults_.next()) answer(*fault);
+// A store to what is for reading only, in the signal handler of who stores. Its part comes by being read first.
+bool PagedMemory::answer_fault(const MemoryAccess& access) {
+  auto* const address = reinterpret_cast<std::byte*>(access.address);
+  if (!access.write || address < pages_.data() || address >= pages_.data() + bytes_) return false;
+  const auto id = static_cast<PartId>((address - pages_.data()) / part_bytes_);
+  for (;;) {
+    (void)*static_cast<const volatile std::byte*>(address);
+    const Lock lock(mutex_);
+    Part& part = (*parts_)[id];
+    if (part.place != Part::Place::kShown) continue;
+    part.dirty = true;
+    touched(id);
+    SLUICE_CHECK(part.place == Part::Place::kShown, "what was just touched stays");
+    ::mprotect(begin_of(id), as_index(part_bytes_), PROT_READ | PROT_WRITE);
+    return true;
+  }
 }
 
-void PagedMemory::answer(const UserFaults::Fault& fault) {
+void PagedMemory::answer_touches() {
+  allow_every_cpu();
+  wake_promptly();
+  while (const auto address = faults_.next()) {
+    or_end([&] { answer_touch(static_cast<PartId>((*address - pages_.data()) / part_bytes_)); });
+  }
+}
+
+void PagedMemory::answer_touch(PartId id) {
   const Lock lock(mutex_);
-  const auto id = static_cast<PartId>((fault.address - pages_.data()) / part_bytes_);
   Part& part = (*parts_)[id];
-  if (part.place == Part::Place::kHere) {
-    if (fault.is_protected) {
-      make_dirty(id);
-      touched(id);
-    } else if (part.armed) {
-      use(id);
-      show_first_page(id);
-    }
-    if (!part.store_waits) faults_.wake(begin_of(id), part_bytes_);
-  } else if (fault.is_protected) {
-    faults_.wake(begin_of(id), part_bytes_);  // it left meanwhile: missing is what it is now
-  } else {
-    if (!part.wanted) {
+  if (part.place == Part::Place::kShown) {
+    faults_.wake(begin_of(id), part_bytes_);  // another touch was before this one
+    return;
+  }
+  if (!part.wanted) {
+    use(id);
+    if (part.place == Part::Place::kAside && !part.writing) {
+      show(id);
+    } else {
       ++counts_.waits;
-      use(id);
+      part.wanted = true;
       if (part.place == Part::Place::kAbsent) wanted_.push_back(id);
     }
-    part.wanted = true;
   }
   pump();
 }
@@ -225,32 +256,24 @@ void PagedMemory::use(PartId id) {
 // What was touched long enough ago is written; longer ago, its next use is waited for.
 void PagedMemory::touched(PartId id) {
   if (const auto old = kept_.touch(id)) {
-    if ((*parts_)[*old].may_leave() && (*parts_)[*old].dirty) begin_writing(*old);
+    if ((*parts_)[*old].dirty) begin_writing(*old);
   }
-  if (const auto older = unarmed_.touch(id)) arm(*older);
+  if (const auto older = unarmed_.touch(id)) {
+    const Part& part = (*parts_)[*older];
+    if (part.place == Part::Place::kShown && !part.dirty) set_aside(*older);
+  }
 }
 
-void PagedMemory::make_dirty(PartId id) {
-  Part& part = (*parts_)[id];
-  part.store_waits = part.writing;
-  if (part.writing) return;
-  if (part.armed) show_first_page(id);
-  part.dirty = true;
-  faults_.unprotect(begin_of(id), part_bytes_);
+void PagedMemory::show(PartId id) {
+  (*parts_)[id].place = Part::Place::kShown;
+  (*parts_)[id].wanted = false;
+  faults_.show(begin_of(id), slot_of(id), part_bytes_);
+  faults_.wake(begin_of(id), part_bytes_);
 }
 
-void PagedMemory::show_first_page(PartId id) {
-  Part& part = (*parts_)[id];
-  faults_.install(begin_of(id), first_page(id), kPage, !part.dirty);
-  part.armed = false;
-}
-
-void PagedMemory::arm(PartId id) {
-  Part& part = (*parts_)[id];
-  if (!part.may_leave() || part.dirty || part.armed) return;
-  std::copy_n(begin_of(id), as_index(kPage), first_page(id));  // protected: nobody changes it meanwhile
-  UserFaults::drop(begin_of(id), kPage);
-  part.armed = true;
+void PagedMemory::set_aside(PartId id) {
+  (*parts_)[id].place = Part::Place::kAside;
+  faults_.take_back(begin_of(id), slot_of(id), part_bytes_);
 }
 
 // -- transfers
@@ -278,22 +301,22 @@ void PagedMemory::pump() {
 bool PagedMemory::begin_reading(PartId id, std::size_t ahead) {
   Part& part = (*parts_)[id];
   if (part.place != Part::Place::kAbsent) return true;
-  if (free_buffers_.empty() || !make_room(ahead, part.wanted ? kept_ : unarmed_)) {
+  if (!make_room(ahead, part.wanted ? kept_ : unarmed_)) {
     // With nothing under way nobody would come back here: it goes on beyond the budget.
-    if (!part.wanted || under_way_ > 0 || free_buffers_.empty()) return false;
+    if (!part.wanted || under_way_ > 0) return false;
   }
   part.place = Part::Place::kReading;
-  part.buffer = free_buffers_.back();
-  free_buffers_.pop_back();
+  part.slot = free_slots_.back();
+  free_slots_.pop_back();
   ++here_;
   const Bytes bytes = bytes_in_blocks(id);
   if (bytes == 0) {
-    arrive(id, install(id));
+    arrive(id, fill_rest(id));
     return true;
   }
   ++under_way_;
-  const Bytes to = address_of(buffer_of(part));
-  const auto then = [this, id](const Status& status) { when_read(id, status); };
+  const Bytes to = address_of(slot_of(id));
+  const auto then = [this, id](const Status& status) { or_end([&] { when_read(id, status); }); };
   if (part.changed) {
     (void)spill_in_->put({spill_offset(id), to, bytes}, then);
   } else {
@@ -318,70 +341,59 @@ bool PagedMemory::make_room(std::size_t ahead, const LastTouched& kept) {
   return true;
 }
 
+// Its slot is the next one that is read into: its pages need not be cleared again.
 void PagedMemory::drop(PartId id) {
   Part& part = (*parts_)[id];
-  UserFaults::drop(begin_of(id), part_bytes_);
-  part.armed = false;
+  if (part.place == Part::Place::kShown) set_aside(id);
+  if (here_ > most_here_) ::madvise(slot_of(id), as_index(part_bytes_), MADV_DONTNEED);
   part.place = Part::Place::kAbsent;
+  free_slots_.push_back(std::exchange(part.slot, -1));
   --here_;
 }
 
 void PagedMemory::begin_writing(PartId id) {
   Part& part = (*parts_)[id];
+  if (!part.may_leave() || stopping_) return;
   if (segment_of(id).spill_offset < 0) {
-    part.cannot_leave = true;
+    part.stays = true;
     return;
   }
-  if (part.armed) show_first_page(id);
-  faults_.protect(begin_of(id), part_bytes_);
+  set_aside(id);
   part.writing = true;
   ++under_way_;
-  (void)spill_out_->put({address_of(begin_of(id)), spill_offset(id), part_bytes_},
-                        [this, id](const Status& status) { when_written(id, status); });
+  (void)spill_out_->put({address_of(slot_of(id)), spill_offset(id), part_bytes_},
+                        [this, id](const Status& status) { or_end([&] { when_written(id, status); }); });
 }
 
-// On the queue's thread. The copy needs no lock: nobody else touches the part while it is installed.
 void PagedMemory::when_read(PartId id, const Status& status) {
-  Lock lock(mutex_);
+  const Status filled = status.ok() ? fill_rest(id) : status;  // nobody else touches its slot
+  const Lock lock(mutex_);
   --under_way_;
-  Status installed = status;
-  if (status.ok()) {
-    (*parts_)[id].place = Part::Place::kInstalling;
-    lock.unlock();
-    installed = install(id);
-    lock.lock();
-    counts_.read += part_bytes_;
-  }
-  arrive(id, installed);
+  if (status.ok()) counts_.read += part_bytes_;
+  arrive(id, filled);
   pump();
 }
 
-// From its buffer, all but the first page.
-Status PagedMemory::install(PartId id) {
-  const Part& part = (*parts_)[id];
-  std::byte* const buffer = buffer_of(part);
+// What is behind the file's last block.
+Status PagedMemory::fill_rest(PartId id) {
+  std::byte* const slot = slot_of(id);
   const Bytes filled = bytes_in_blocks(id);
-  std::fill(buffer + filled, buffer + part_bytes_, std::byte{0});
-  if (!part.changed && segment_of(id).source >= 0) {
-    const SourceFile& source = *sources_[as_index(segment_of(id).source)];
-    const Bytes rest = std::min(part_bytes_, source.bytes() - source_offset(id)) - filled;
-    if (rest > 0) SLUICE_RETURN_IF_ERROR(source.read(source_offset(id) + filled, buffer + filled, rest));
-  }
-  if (part_bytes_ > kPage) faults_.install(begin_of(id) + kPage, buffer + kPage, part_bytes_ - kPage, true);
-  std::copy_n(buffer, as_index(kPage), first_page(id));
-  return {};
+  std::fill(slot + filled, slot + part_bytes_, std::byte{0});
+  if ((*parts_)[id].changed || segment_of(id).source < 0) return {};
+  const SourceFile& source = *sources_[as_index(segment_of(id).source)];
+  const Bytes rest = std::min(part_bytes_, source.bytes() - source_offset(id)) - filled;
+  return rest > 0 ? source.read(source_offset(id) + filled, slot + filled, rest) : Status();
 }
 
 void PagedMemory::arrive(PartId id, const Status& status) {
   Part& part = (*parts_)[id];
   if (!status.ok() && part.wanted) end_process(status.error().message);
-  free_buffers_.push_back(std::exchange(part.buffer, -1));
-  part.place = status.ok() ? Part::Place::kHere : Part::Place::kAbsent;
-  part.armed = status.ok();
-  if (!status.ok()) --here_;
-  if (!std::exchange(part.wanted, false)) return;
-  show_first_page(id);
-  faults_.wake(begin_of(id), part_bytes_);
+  part.place = Part::Place::kAside;
+  if (!status.ok()) {
+    drop(id);
+  } else if (part.wanted) {
+    show(id);
+  }
 }
 
 void PagedMemory::when_written(PartId id, const Status& status) {
@@ -394,16 +406,10 @@ void PagedMemory::when_written(PartId id, const Status& status) {
     part.changed = true;
     counts_.written += part_bytes_;
   } else {
-    part.cannot_leave = true;
+    part.stays = true;
     if (problem_.ok()) problem_ = status;
   }
-  if (part.store_waits) {
-    part.store_waits = false;
-    make_dirty(id);
-    faults_.wake(begin_of(id), part_bytes_);
-  } else if (!unarmed_.holds(id)) {
-    arm(id);
-  }
+  if (part.wanted) show(id);
   pump();
 }
 
@@ -411,17 +417,21 @@ void PagedMemory::when_written(PartId id, const Status& status) {
 
 void PagedMemory::set_resident(Bytes bytes) {
   const Lock lock(mutex_);
+  const std::size_t before = most_here_;
   config_.resident = std::max(bytes, least_resident());
   compute_capacity();
-  parts_->set_horizon(4 * most_here_ + 64);
+  if (most_here_ >= before) {
+    pump();
+    return;
+  }
   (void)make_room(0, kept_);
+  for (const int slot : free_slots_) ::madvise(slots_.data() + slot * part_bytes_, as_index(part_bytes_), MADV_DONTNEED);
 }
 
 PagedMemory::Counts PagedMemory::counts() const {
   const Lock lock(mutex_);
   Counts counts = counts_;
-  const Bytes buffers = buffers_.bytes() - static_cast<Bytes>(free_buffers_.size()) * part_bytes_;
-  counts.resident = static_cast<Bytes>(here_) * part_bytes_ + buffers;
+  counts.resident = static_cast<Bytes>(here_) * part_bytes_;
   return counts;
 }
 

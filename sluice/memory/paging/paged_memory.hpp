@@ -5,14 +5,17 @@
 // cache; files that are given are never written: what changes goes to a spill file without a name.
 //
 //   a touch of a part that is absent   it is read; the thread waits inside the kernel (user_faults.hpp)
-//   a touch of one that is here        nothing; of its first page, when it was not used for a while: 6 to 48 us, and is a use
-//   a store to one that is clean       once, likewise; it is written when it was not used for a while
+//   a touch of one that is set aside   it is shown, which takes 6 to 48 us, and counts as a use
+//   a touch of one that is shown       nothing; it is set aside again when it was not touched for a while
+//   a store to one that is clean       a signal, once; it is written when it was not touched for a while
 //
-// Reading takes a copy of 0.15 to 0.3 ms for 2 MiB, by the thread of the queue, behind the compute. An error of the disk:
-// what cannot be written stays in memory, beyond the budget where need be, and problem() says why; where what somebody has
-// touched cannot be read there is no way on, and the process ends with the reason.
+// Parts are of 2 MiB, in huge pages. An error of the disk: what cannot be written stays in
+// memory, beyond the budget where need be, and problem() says why; where what somebody has touched cannot be read there is
+// no way on, and the process ends with the reason.
 //
-// Threads: any may use the memory and call. A child of the process does not have it: its touch is a SIGSEGV there.
+// Threads: any may use the memory and call. Stores are seen by SIGSEGV (fault_handler.hpp), on the stack of who stores: code that
+// has data in its stack pointer may read this memory, not write it. A child of the process does not have the memory: its
+// touch is a SIGSEGV there.
 #pragma once
 
 #include <cstddef>
@@ -26,15 +29,16 @@
 
 #include "sluice/base/result.hpp"
 #include "sluice/memory/arena.hpp"
+#include "sluice/memory/faults/fault_handler.hpp"
+#include "sluice/memory/faults/user_faults.hpp"
 #include "sluice/memory/files/spill_file.hpp"
 #include "sluice/memory/paging/part_table.hpp"
 #include "sluice/memory/paging/source_file.hpp"
-#include "sluice/memory/paging/user_faults.hpp"
 #include "sluice/memory/transfer/transfer_queue.hpp"
 
 namespace sluice::memory {
 
-class PagedMemory {
+class PagedMemory final : private FaultAnswerer {
  public:
   struct Segment {
     std::string file;  // empty: zeros at first
@@ -82,23 +86,23 @@ class PagedMemory {
   Status start();
   Status place_segments();
   Status open_spill();
+  Status open_slots();
+  void compute_capacity();
   Result<int> source_of(const std::string& file);
   const Placed& segment_of(PartId id) const;
   std::byte* begin_of(PartId id) const;
-  std::byte* first_page(PartId id) const;  // kept apart, of one that is armed
-  std::byte* buffer_of(const Part& part) const;
+  std::byte* slot_of(PartId id);
   Bytes source_offset(PartId id) const;
   Bytes spill_offset(PartId id) const;
-  Bytes bytes_in_blocks(PartId id) const;
-  void compute_capacity();
+  Bytes bytes_in_blocks(PartId id);
 
-  void answer_faults();
-  void answer(const UserFaults::Fault& fault);
+  bool answer_fault(const MemoryAccess& access) override;
+  void answer_touches();
+  void answer_touch(PartId id);
   void use(PartId id);
   void touched(PartId id);
-  void make_dirty(PartId id);
-  void show_first_page(PartId id);
-  void arm(PartId id);
+  void show(PartId id);
+  void set_aside(PartId id);
 
   void pump();
   bool begin_reading(PartId id, std::size_t ahead);
@@ -106,7 +110,7 @@ class PagedMemory {
   void drop(PartId id);
   void begin_writing(PartId id);
   void when_read(PartId id, const Status& status);
-  Status install(PartId id);
+  Status fill_rest(PartId id);
   void arrive(PartId id, const Status& status);
   void when_written(PartId id, const Status& status);
 
@@ -115,16 +119,16 @@ class PagedMemory {
   Bytes part_bytes_ = 0, bytes_ = 0, spill_bytes_ = 0;
   std::vector<std::unique_ptr<SourceFile>> sources_;
   std::vector<Placed> segments_;
-  Arena pages_, buffers_, first_pages_;
+  Arena pages_, slots_;
   std::optional<SpillFile> spill_;
 
   mutable std::mutex mutex_;
   std::optional<PartTable> parts_;
   LastTouched kept_{2};     // do not leave; what is older is written
-  LastTouched unarmed_{2};  // their next touches are not uses
+  LastTouched unarmed_{2};  // are not set aside
   std::deque<PartId> wanted_;  // absent, and somebody waits
-  std::vector<int> free_buffers_;
-  std::size_t most_here_ = 0, here_ = 0;  // parts with pages
+  std::vector<int> free_slots_;
+  std::size_t most_here_ = 0, here_ = 0;  // parts with slots
   std::size_t under_way_ = 0;             // reads and writes
   std::size_t ahead_ = 0;                 // uses from now on that are seen to
   Counts counts_;

@@ -1,9 +1,11 @@
 // Which parts of a paged memory are there, in what state, and which one goes first where there is no room.
 //
-//   absent -> reading -> installing -> here -> absent
+//   absent -> reading -> aside <-> shown
+//                        aside -> absent
 //
-// A part that is here is clean (its stores are announced) or dirty, perhaps just being written, and perhaps armed: its first
-// page is missing, so that its next use is seen. Pure bookkeeping, no pages. Threads: one at a time.
+// A part that is there has a slot of memory. It is shown to those who use the memory, or set aside in its slot, so that its next
+// touch is seen. A shown part is clean (its first store is seen) or dirty; a dirty one is written while it is set aside.
+// Pure bookkeeping, no pages. Threads: one at a time.
 #pragma once
 
 #include <cstdint>
@@ -20,18 +22,16 @@ namespace sluice::memory {
 using PartId = UseHistory::Object;
 
 struct Part {
-  enum class Place : std::uint8_t { kAbsent, kReading, kInstalling, kHere };
+  enum class Place : std::uint8_t { kAbsent, kReading, kAside, kShown };
   Place place = Place::kAbsent;
-  bool wanted = false;         // somebody waits for it
-  bool armed = false;          // its first page is kept apart
-  bool dirty = false;          // differs from what the files have
-  bool writing = false;        // stores wait
-  bool store_waits = false;    // for the end of that
-  bool cannot_leave = false;   // the disk has refused it
-  bool changed = false;        // the newest bytes, but for dirty ones, are in the spill file
-  int buffer = -1;             // while reading and installing
+  bool wanted = false;   // somebody waits for it
+  bool dirty = false;    // differs from what the files have
+  bool writing = false;  // aside, until it is written
+  bool stays = false;    // there is no file to write it to, or that file has refused it
+  bool changed = false;  // what is newest, but for a dirty part, is in the spill file
+  int slot = -1;         // of one that is there, or being read
 
-  bool may_leave() const { return place == Place::kHere && !writing && !cannot_leave; }
+  bool may_leave() const { return (place == Place::kShown || place == Place::kAside) && !writing && !stays && !wanted; }
 };
 
 // The parts that were touched last, so many of them, each once.

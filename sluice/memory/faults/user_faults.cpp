@@ -1,4 +1,4 @@
-#include "sluice/memory/paging/user_faults.hpp"
+#include "sluice/memory/faults/user_faults.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -24,6 +24,18 @@ namespace {
 #define UFFD_USER_MODE_ONLY 1
 #endif
 
+void protect(std::byte* begin, Bytes bytes, int protection) {
+  SLUICE_CHECK(::mprotect(begin, as_index(bytes), protection) == 0,
+               fmt::format("memory can be protected: {} (vm.max_map_count?)", std::strerror(errno)));
+}
+
+// The memory at `from` stays, without pages.
+void move_pages(std::byte* from, std::byte* to, Bytes bytes) {
+  void* const moved =
+      ::mremap(from, as_index(bytes), as_index(bytes), MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to);
+  SLUICE_CHECK(moved == to, fmt::format("pages can be moved: {} (vm.max_map_count?)", std::strerror(errno)));
+}
+
 std::uint64_t number(const std::byte* address) { return reinterpret_cast<std::uint64_t>(address); }
 
 int open_faults() {
@@ -46,11 +58,10 @@ Result<UserFaults> UserFaults::open() {
   const int faults = open_faults();
   if (faults < 0) return unsupported("this system does not allow it");
   UserFaults opened(faults, ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (opened.stopping_ < 0) return unsupported("there is no descriptor left");
   uffdio_api api{};
   api.api = UFFD_API;
-  api.features = UFFD_FEATURE_PAGEFAULT_FLAG_WP;
-  if (::ioctl(faults, UFFDIO_API, &api) != 0) return unsupported("this kernel's cannot protect pages");
-  if (opened.stopping_ < 0) return unsupported("there is no descriptor left");
+  if (::ioctl(faults, UFFDIO_API, &api) != 0) return unsupported("this kernel has another one");
   return opened;
 }
 
@@ -63,38 +74,31 @@ UserFaults::~UserFaults() {
 }
 
 Status UserFaults::watch(std::byte* begin, Bytes bytes) const {
-  uffdio_register range{};
-  range.range = {.start = number(begin), .len = static_cast<std::uint64_t>(bytes)};
-  range.mode = UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP;
-  if (::ioctl(faults_, UFFDIO_REGISTER, &range) != 0) return unsupported("this memory cannot be watched");
+  if (!enlist(begin, bytes)) return unsupported("this memory cannot be watched");
   if (::madvise(begin, as_index(bytes), MADV_DONTFORK) != 0) return unsupported("children cannot be kept from it");
+  protect(begin, bytes, PROT_READ);
   return {};
 }
 
-void UserFaults::install(std::byte* to, const std::byte* from, Bytes bytes, bool protects) const {
-  for (Bytes done = 0; done < bytes;) {
-    uffdio_copy copy{};
-    copy.dst = number(to + done);
-    copy.src = number(from + done);
-    copy.len = static_cast<std::uint64_t>(bytes - done);
-    copy.mode = UFFDIO_COPY_MODE_DONTWAKE | (protects ? UFFDIO_COPY_MODE_WP : 0);
-    const bool whole = ::ioctl(faults_, UFFDIO_COPY, &copy) == 0;
-    if (copy.copy > 0) done += static_cast<Bytes>(copy.copy);
-    SLUICE_CHECK(whole || copy.copy > 0 || errno == EAGAIN, fmt::format("pages are put there: {}", std::strerror(errno)));
-  }
+bool UserFaults::enlist(std::byte* begin, Bytes bytes) const {
+  uffdio_register range{};
+  range.range = {.start = number(begin), .len = static_cast<std::uint64_t>(bytes)};
+  range.mode = UFFDIO_REGISTER_MODE_MISSING;
+  return ::ioctl(faults_, UFFDIO_REGISTER, &range) == 0;
 }
 
-void UserFaults::protect(std::byte* begin, Bytes bytes) const {
-  uffdio_writeprotect range{};
-  range.range = {.start = number(begin), .len = static_cast<std::uint64_t>(bytes)};
-  range.mode = UFFDIO_WRITEPROTECT_MODE_WP;
-  while (::ioctl(faults_, UFFDIO_WRITEPROTECT, &range) != 0) SLUICE_CHECK(errno == EAGAIN, "pages can be protected");
+// What comes with the pages is not watched; it is as long as they are there, so that nobody finds them missing unwatched.
+void UserFaults::show(std::byte* to, std::byte* from, Bytes bytes) const {
+  protect(from, bytes, PROT_READ);
+  move_pages(from, to, bytes);
+  SLUICE_CHECK(enlist(to, bytes), "memory can be watched");
 }
 
-void UserFaults::unprotect(std::byte* begin, Bytes bytes) const {
-  uffdio_writeprotect range{};
-  range.range = {.start = number(begin), .len = static_cast<std::uint64_t>(bytes)};
-  while (::ioctl(faults_, UFFDIO_WRITEPROTECT, &range) != 0) SLUICE_CHECK(errno == EAGAIN, "protection can be taken away");
+// Whoever writes them just then is stopped first.
+void UserFaults::take_back(std::byte* from, std::byte* to, Bytes bytes) const {
+  protect(from, bytes, PROT_READ);
+  move_pages(from, to, bytes);
+  protect(to, bytes, PROT_READ | PROT_WRITE);
 }
 
 void UserFaults::wake(std::byte* begin, Bytes bytes) const {
@@ -102,19 +106,12 @@ void UserFaults::wake(std::byte* begin, Bytes bytes) const {
   SLUICE_CHECK(::ioctl(faults_, UFFDIO_WAKE, &range) == 0, "who waits can be woken");
 }
 
-void UserFaults::drop(std::byte* begin, Bytes bytes) {
-  SLUICE_CHECK(::madvise(begin, as_index(bytes), MADV_DONTNEED) == 0, "pages can be given back");
-}
-
-std::optional<UserFaults::Fault> UserFaults::next() const {
+std::optional<std::byte*> UserFaults::next() const {
   for (;;) {
     uffd_msg message{};
     const ssize_t got = ::read(faults_, &message, sizeof message);
     if (got == sizeof message && message.event == UFFD_EVENT_PAGEFAULT) {
-      const auto& fault = message.arg.pagefault;
-      return Fault{.address = reinterpret_cast<std::byte*>(fault.address),
-                   .stores = (fault.flags & UFFD_PAGEFAULT_FLAG_WRITE) != 0,
-                   .is_protected = (fault.flags & UFFD_PAGEFAULT_FLAG_WP) != 0};
+      return reinterpret_cast<std::byte*>(message.arg.pagefault.address);
     }
     pollfd either[] = {{.fd = faults_, .events = POLLIN, .revents = 0}, {.fd = stopping_, .events = POLLIN, .revents = 0}};
     if (::poll(either, 2, -1) > 0 && either[1].revents != 0) return std::nullopt;

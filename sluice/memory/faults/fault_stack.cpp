@@ -1,4 +1,4 @@
-#include "sluice/memory/observe/fault_stack.hpp"
+#include "sluice/memory/faults/fault_stack.hpp"
 
 #include <signal.h>
 #include <sys/mman.h>
