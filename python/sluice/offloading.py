@@ -17,8 +17,9 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from array import array
 from collections import OrderedDict
-from typing import Callable
+from typing import Callable, Sequence
 
 from sluice.asking import by_function
 from sluice.leaf_hooks import keep_hooks
@@ -43,6 +44,8 @@ class Offload:
         self._set_budget(None if share is not None else parse_size(fast))
         # A budget from what a step did, where one was not foreseen.
         self.choose: Callable[[Path], int] | None = None
+        # Told at each event what the step takes from then on, event by event, and which of them it is; None where that is unknown.
+        self.watch: Callable[[Sequence[int] | None, int], None] | None = None
         if share is not None:
             self.choose = lambda path: max(1, int(share * path.peak())) if self._budget is None else self._budget
         if not os.path.isdir(to):
@@ -127,6 +130,7 @@ class Offload:
 
     def _remember(self, path: Path) -> None:
         if self._report.as_planned and self._report.peak <= self._budget:
+            self._expected.mosts = array("q", path.most)
             self._paths.remember(self._expected)
         else:
             self._expected = self._paths.remember(KnownPath(path, path.plan(self._budget - self._between)))
@@ -151,6 +155,8 @@ class Offload:
         ):
             self._expected = self._paths.beginning(path.prefixes[number])
             self._next_bring = 0
+        if self.watch is not None:
+            self.watch(None if self._expected is None else self._expected.mosts, number)
 
     def _close_interval(self) -> None:
         path = self._path

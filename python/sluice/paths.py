@@ -103,12 +103,13 @@ class Path:
 class KnownPath:
     """Of a path, what a step that takes it again has to know."""
 
-    __slots__ = ("prefixes", "growths", "plan")
+    __slots__ = ("prefixes", "growths", "mosts", "plan")
 
     def __init__(self, path: Path, plan: Plan):
         self.prefixes = array("q", path.prefixes)  # its own: what happens behind the step is appended to the path's
         self.plan = plan
         self.growths = array("q", map(path.growth, range(len(path.used))))
+        self.mosts = array("q", path.most)
 
     def growth(self, event: int) -> int:
         return self.growths[event]

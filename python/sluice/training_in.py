@@ -4,7 +4,7 @@ in one stated piece of memory, by plain PyTorch.
 It is offload_parameters, offload_optimizer and offload together, and divides the memory between them. What a step has to have
 at once (gradients, what computing takes for a while) is known when the first step is over. A byte more for what autograd saves
 spares a write and a read of it, a byte more for weights two reads, and writes are the slower ones: so activations get what they
-would like, weights the rest.
+would like, weights the rest: all that is not in use just then, from one saved tensor to the next.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 import sys
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Sequence
 
 from sluice.errors import SluiceError
 from sluice.offloading import Offload
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _LEAST_OF_WEIGHTS = 64 << 20  # bytes that stream through
 _LARGEST_WINDOW = 64 << 20  # of states, in each direction
 _SPARE = 16  # a part in so many, for holes between tensors
+_GRAIN = 16 << 20  # by which what weights get changes
+_EVENTS_AHEAD = 8
 _TRIED_BYTES = 64 << 20
 _STATES = {"Adam": 2, "AdamW": 2, "NAdam": 2, "RAdam": 2, "Adamax": 2, "Adadelta": 2}  # of a weight's size, of each weight
 
@@ -58,7 +60,7 @@ class TrainIn:
         self._put_into(optimizer)
         self.optimizer: OffloadedOptimizer = offload_optimizer(optimizer, to, during_backward, window).offloaded
         self._offload = Offload(self._fast - self._fast // 2, to)
-        self._offload.choose = self._divide
+        self._offload.choose, self._offload.watch = self._divide, self._give_weights
         self._read_before = self._written_before = self._left = 0
         self._step = TrainingReport()
         self.expected_seconds = self._expect(optimizer, module, to)
@@ -97,8 +99,16 @@ class TrainIn:
         self._refuse_below(int(least) + least_of_weights, "now that a step has shown what it takes at once")
         wanted = int(path.peak() * (1 + 2 / _SPARE))
         others = max(1, min(wanted, self._fast - least_of_weights))
-        self.parameters.set_fast(max(least_of_weights, self._fast - others))
         return others
+
+    def _give_weights(self, mosts: Sequence[int] | None, event: int) -> None:
+        """What a step's tensors do not take now, nor soon: most of the time they are far from their peak."""
+        others = self._offload.last.budget or self._fast // 2
+        if mosts is not None:
+            others = max(mosts[event : event + _EVENTS_AHEAD], default=0) * (1 + 1 / _SPARE)
+        weights = max(min(self.parameters.bytes, _LEAST_OF_WEIGHTS), self._fast - int(others)) // _GRAIN * _GRAIN
+        if weights != self.parameters.fast:
+            self.parameters.set_fast(max(weights, _GRAIN))
 
     def _refuse_below(self, least: int, when: str) -> None:
         if self._fast < least:

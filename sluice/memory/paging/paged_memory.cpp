@@ -25,6 +25,7 @@ constexpr Bytes kPage = kBlockAlignment;
 constexpr Bytes kLargestPart = 2 * kMiB;
 constexpr Bytes kPartsAtLeast = 32;  // in what is resident, where parts can be smaller
 constexpr int kNeighbours = 4;       // are read where the history says nothing
+constexpr std::size_t kPartsAhead = 32;  // enough to keep a disk busy; more would take the place of what is used again
 
 Bytes address_of(const std::byte* memory) { return reinterpret_cast<Bytes>(memory); }
 
@@ -72,6 +73,7 @@ Status PagedMemory::start() {
   SLUICE_RETURN_IF_ERROR(place_segments());
   SLUICE_RETURN_IF_ERROR(open_slots());
   parts_.emplace(as_index(bytes_ / part_bytes_));
+  kept_ = unarmed_ = LastTouched(parts_->size());
   compute_capacity();
   if (spill_bytes_ > 0) SLUICE_RETURN_IF_ERROR(open_spill());
   for (const auto& source : sources_) {
@@ -134,8 +136,9 @@ Result<int> PagedMemory::source_of(const std::string& file) {
 
 void PagedMemory::compute_capacity() {
   most_here_ = as_index(std::max<Bytes>(4, config_.resident / part_bytes_));
-  kept_ = LastTouched(std::clamp<std::size_t>(most_here_ / 4, 2, 16));
-  unarmed_ = LastTouched(std::min<std::size_t>(most_here_ / 2, 64));
+  kept_.set_most(std::clamp<std::size_t>(most_here_ / 4, 2, 16));
+  unarmed_.set_most(std::min<std::size_t>(most_here_ / 2, 64));
+  parts_ahead_ = std::clamp<std::size_t>(most_here_ / 4, 2, kPartsAhead);
   parts_->set_horizon(4 * most_here_ + 64);
 }
 
@@ -253,12 +256,18 @@ void PagedMemory::use(PartId id) {
   touched(id);
 }
 
-// What was touched long enough ago is written; longer ago, its next use is waited for.
 void PagedMemory::touched(PartId id) {
-  if (const auto old = kept_.touch(id)) {
+  kept_.touch(id);
+  unarmed_.touch(id);
+  leave_alone();
+}
+
+// What was touched long enough ago is written; longer ago, its next use is waited for.
+void PagedMemory::leave_alone() {
+  while (const auto old = kept_.take_surplus()) {
     if ((*parts_)[*old].dirty) begin_writing(*old);
   }
-  if (const auto older = unarmed_.touch(id)) {
+  while (const auto older = unarmed_.take_surplus()) {
     const Part& part = (*parts_)[*older];
     if (part.place == Part::Place::kShown && !part.dirty) set_aside(*older);
   }
@@ -285,7 +294,7 @@ void PagedMemory::pump() {
     if (!begin_reading(wanted_.front(), 0)) return;
     wanted_.pop_front();
   }
-  for (;; ++ahead_) {
+  for (; ahead_ < parts_ahead_; ++ahead_) {
     const std::optional<PartId> next = parts_->history().next(ahead_);
     if (!next) break;
     if ((*parts_)[*next].place == Part::Place::kAbsent && !begin_reading(*next, ahead_)) return;
@@ -389,6 +398,7 @@ void PagedMemory::arrive(PartId id, const Status& status) {
   Part& part = (*parts_)[id];
   if (!status.ok() && part.wanted) end_process(status.error().message);
   part.place = Part::Place::kAside;
+  parts_->came(id);
   if (!status.ok()) {
     drop(id);
   } else if (part.wanted) {
@@ -424,6 +434,7 @@ void PagedMemory::set_resident(Bytes bytes) {
     pump();
     return;
   }
+  leave_alone();
   (void)make_room(0, kept_);
   for (const int slot : free_slots_) ::madvise(slots_.data() + slot * part_bytes_, as_index(part_bytes_), MADV_DONTNEED);
 }

@@ -101,6 +101,7 @@ class PagedMemory final : private FaultAnswerer {
   void answer_touch(PartId id);
   void use(PartId id);
   void touched(PartId id);
+  void leave_alone();
   void show(PartId id);
   void set_aside(PartId id);
 
@@ -124,13 +125,14 @@ class PagedMemory final : private FaultAnswerer {
 
   mutable std::mutex mutex_;
   std::optional<PartTable> parts_;
-  LastTouched kept_{2};     // do not leave; what is older is written
-  LastTouched unarmed_{2};  // are not set aside
+  LastTouched kept_{0};     // do not leave; what is older is written
+  LastTouched unarmed_{0};  // are not set aside
   std::deque<PartId> wanted_;  // absent, and somebody waits
   std::vector<int> free_slots_;
   std::size_t most_here_ = 0, here_ = 0;  // parts with slots
+  std::size_t parts_ahead_ = 0;           // so many uses are seen to
   std::size_t under_way_ = 0;             // reads and writes
-  std::size_t ahead_ = 0;                 // uses from now on that are seen to
+  std::size_t ahead_ = 0;                 // of them, so many are
   Counts counts_;
   Status problem_;
   bool stopping_ = false;

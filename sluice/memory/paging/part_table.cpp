@@ -4,23 +4,26 @@
 
 namespace sluice::memory {
 
-std::optional<PartId> LastTouched::touch(PartId id) {
-  std::erase(order_, id);
+void LastTouched::touch(PartId id) {
+  if (holds(id)) order_.erase(std::ranges::find(order_, id));
   order_.push_back(id);
+  among_[as_index(id)] = true;
+}
+
+std::optional<PartId> LastTouched::take_surplus() {
   if (order_.size() <= most_) return std::nullopt;
   const PartId oldest = order_.front();
   order_.pop_front();
+  among_[as_index(oldest)] = false;
   return oldest;
 }
-
-bool LastTouched::holds(PartId id) const { return std::ranges::find(order_, id) != order_.end(); }
 
 PartTable::PartTable(std::size_t parts)
     : parts_(parts), history_(parts, 16 * parts + 1024), next_use_(parts, kNotForeseen) {}
 
 void PartTable::use(PartId id) {
   history_.used(id);
-  ++uses_;
+  parts_[as_index(id)].newest = ++uses_;
 }
 
 void PartTable::foresee() {
@@ -36,7 +39,7 @@ void PartTable::foresee() {
 
 bool PartTable::leaves_before(PartId one, PartId other) const {
   const std::size_t of_one = next_use_[as_index(one)], of_other = next_use_[as_index(other)];
-  return of_one != of_other ? of_one > of_other : history_.last_use(one) < history_.last_use(other);
+  return of_one != of_other ? of_one > of_other : parts_[as_index(one)].newest < parts_[as_index(other)].newest;
 }
 
 // Belady's rule, by what is foreseen: who is used last of all goes first.

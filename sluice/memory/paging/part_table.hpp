@@ -30,6 +30,7 @@ struct Part {
   bool stays = false;    // there is no file to write it to, or that file has refused it
   bool changed = false;  // what is newest, but for a dirty part, is in the spill file
   int slot = -1;         // of one that is there, or being read
+  std::int64_t newest = -1;  // the number of uses when it was used last, or came
 
   bool may_leave() const { return (place == Place::kShown || place == Place::kAside) && !writing && !stays && !wanted; }
 };
@@ -37,15 +38,18 @@ struct Part {
 // The parts that were touched last, so many of them, each once.
 class LastTouched {
  public:
-  explicit LastTouched(std::size_t most) : most_(most) {}
+  explicit LastTouched(std::size_t parts) : among_(parts, false) {}
 
-  std::optional<PartId> touch(PartId id);  // the one that is no longer among them
-  bool holds(PartId id) const;
+  void touch(PartId id);
+  void set_most(std::size_t most) { most_ = most; }
+  std::optional<PartId> take_surplus();  // the one that was touched longest ago, where there are more
+  bool holds(PartId id) const { return among_[as_index(id)]; }
   std::optional<PartId> newest() const { return order_.empty() ? std::nullopt : std::optional(order_.back()); }
 
  private:
-  std::size_t most_;
+  std::size_t most_ = 0;
   std::deque<PartId> order_;
+  std::vector<bool> among_;
 };
 
 class PartTable {
@@ -60,9 +64,10 @@ class PartTable {
 
   UseHistory& history() { return history_; }
   void use(PartId id);
+  void came(PartId id) { (*this)[id].newest = uses_; }
 
   // That may leave, and is used last of all and later than the `ahead`-th use from now; of those whose next use is unknown the
-  // one that was used longest ago. A clean one, or a dirty one; none of `kept`.
+  // one that was used, or came, longest ago. A clean one, or a dirty one; none of `kept`.
   std::optional<PartId> leaves_first(std::size_t ahead, bool dirty, const LastTouched& kept);
 
   std::size_t next_use(PartId id) const { return next_use_[as_index(id)]; }  // as of the last leaves_first()

@@ -33,9 +33,6 @@ class UseHistory {
   // The `ahead`-th use from now on, the next one being 0; nothing where the history says no more, or not surely.
   std::optional<Object> next(std::size_t ahead) const;
 
-  // The number of its last use, -1 where there was none.
-  std::int64_t last_use(Object object) const { return last_use_[static_cast<std::size_t>(object)]; }
-
   std::int64_t unforeseen() const { return unforeseen_; }  // how many uses
 
  private:
