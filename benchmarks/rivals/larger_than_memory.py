@@ -212,21 +212,22 @@ def disk_seconds(folder, read, written):
     os.posix_fallocate(file, 0, 2 * TRIED)
     import mmap
 
-    def each_way(share, write):
+    def each_way(share, write, begin=TRIED):
         def work(number):
             buffer = mmap.mmap(-1, page)
             buffer.write(b"x" * page)
             for at in range(number * page, share, 8 * page):
                 if write:
-                    os.pwrite(file, buffer, TRIED + at)
+                    os.pwrite(file, buffer, begin + at)
                 else:
                     os.preadv(file, [buffer], at)
         return [threading.Thread(target=work, args=(number,)) for number in range(8)]
 
-    for each in (threads := each_way(TRIED, True)):
-        each.start()
-    for each in threads:
-        each.join()
+    for half in (0, TRIED):  # what was never written is not read from the disk
+        for each in (threads := each_way(TRIED, True, half)):
+            each.start()
+        for each in threads:
+            each.join()
     scale = TRIED / max(read, written, 1)
     begun = time.perf_counter()
     threads = each_way(int(read * scale) // page * page, False) + each_way(int(written * scale) // page * page, True)
@@ -251,7 +252,7 @@ def compare(options):
         command += [f"--{name}", str(getattr(options, name))]
     command += ["--spill-dir", options.spill_dir, "--budget", str(budget)] + ["--adapter"] * options.adapter
     print(f"{total / 2**20:.0f} MiB of weights, {all_bytes / 2**20:.0f} MiB with the optimizer's state, budget {int(budget) / 2**20:.0f} MiB")
-    contestants = [Contestant(name, [*command, "--contestant", name], setup={}) for name in ("plain", "ours")]
+    contestants = [Contestant(name, [*command, "--contestant", name], setup={"larger": True}) for name in ("plain", "ours")]
     loaded = int(contestants[1].notes[0]) if contestants[1].notes else None
     rows = []
     for turn in range(options.warmup + options.rounds):

@@ -91,6 +91,20 @@ class Offload:
         with self._lock:
             self._end(failed=exception[0] is not None)
 
+    def keep_at_most(self, nbytes: int) -> None:
+        """Of memory of this step, for later tensors: what is beyond goes back to the system. Until the next step."""
+        self._memory.set_limit(min(UNLIMITED, self._held + nbytes))
+
+    @property
+    def before(self) -> int:
+        """Bytes of the pool that were taken when the step began: what an optimizer has on its way, for one."""
+        return self._held
+
+    @property
+    def holes(self) -> int:
+        """Bytes between tensors, at the most."""
+        return self._between
+
     def _begin(self) -> None:
         self._report = OffloadReport(budget=self._budget)
         self._mover.begin(self._report, self._budget)
@@ -98,7 +112,7 @@ class Offload:
         kept = self._mover.in_memory()
         self._fixed, self._held = self._memory.used() - kept, self._memory.held() - kept
         self._limit = UNLIMITED if self._budget is None else self._budget
-        self._memory.set_limit(min(UNLIMITED, self._held + self._limit))
+        self.keep_at_most(self._limit)
         self._path = Path()
         self._made: dict[int, object] = {}  # storages, by their numbers in the step
         self._growth = self._most_growth or (self._budget or 0) // 2  # a guess, then the most so far

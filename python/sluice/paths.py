@@ -109,7 +109,8 @@ class KnownPath:
         self.prefixes = array("q", path.prefixes)  # its own: what happens behind the step is appended to the path's
         self.plan = plan
         self.growths = array("q", map(path.growth, range(len(path.used))))
-        self.mosts = array("q", path.most)
+        # With what was absent then and may stay this time, for all that is known before it is tried.
+        self.mosts = array("q", map(sum, zip(path.most, path.absent)))
 
     def growth(self, event: int) -> int:
         return self.growths[event]

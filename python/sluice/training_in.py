@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     import torch
 
 _LEAST_OF_WEIGHTS = 64 << 20  # bytes that stream through
-_LARGEST_WINDOW = 64 << 20  # of states, in each direction
+_LARGEST_WINDOW = 256 << 20  # of states, in each direction
 _SPARE = 16  # a part in so many, for holes between tensors
 _GRAIN = 16 << 20  # by which what weights get changes
-_EVENTS_AHEAD = 8
+_EVENTS_SOON, _EVENTS_LATER = 8, 256
 _TRIED_BYTES = 64 << 20
 _STATES = {"Adam": 2, "AdamW": 2, "NAdam": 2, "RAdam": 2, "Adamax": 2, "Adadelta": 2}  # of a weight's size, of each weight
 
@@ -53,7 +53,7 @@ class TrainIn:
     def __init__(self, module: torch.nn.Module, optimizer: torch.optim.Optimizer, fast: str | int, to: str, weights: Any,
                  during_backward: bool, quiet: bool):
         self._fast, self._quiet = parse_size(fast), quiet
-        window = max(1 << 20, min(_LARGEST_WINDOW, self._fast // 32))
+        window = max(1 << 20, min(_LARGEST_WINDOW, self._fast // 8))
         self._least_before = _least(module, during_backward)
         self._refuse_below(self._least_before, "before the first step")
         self.parameters = OffloadedParameters(module, self._fast // 2, to, weights)
@@ -96,19 +96,30 @@ class TrainIn:
         """What the step's tensors get."""
         least_of_weights = min(self.parameters.bytes, _LEAST_OF_WEIGHTS)
         least = path.least() * (1 + 1 / _SPARE)
+        least_of_weights += self._offload.before
         self._refuse_below(int(least) + least_of_weights, "now that a step has shown what it takes at once")
         wanted = int(path.peak() * (1 + 2 / _SPARE))
         others = max(1, min(wanted, self._fast - least_of_weights))
         return others
 
     def _give_weights(self, mosts: Sequence[int] | None, event: int) -> None:
-        """What a step's tensors do not take now, nor soon: most of the time they are far from their peak."""
-        others = self._offload.last.budget or self._fast // 2
-        if mosts is not None:
-            others = max(mosts[event : event + _EVENTS_AHEAD], default=0) * (1 + 1 / _SPARE)
-        weights = max(min(self.parameters.bytes, _LEAST_OF_WEIGHTS), self._fast - int(others)) // _GRAIN * _GRAIN
-        if weights != self.parameters.fast:
-            self.parameters.set_fast(max(weights, _GRAIN))
+        """What a step's tensors do not take now, nor soon. What they will need again before long is not lent: fresh pages cost
+        time."""
+        if mosts is None:
+            self._set_weights(self._fast - (self._offload.last.budget or self._fast // 2) - self._offload.before)
+            return
+        beside = self._offload.holes + self._offload.before
+        soon, later = (max(mosts[event : event + events], default=0) + beside for events in (_EVENTS_SOON, _EVENTS_LATER))
+        now = self.parameters.fast
+        self._set_weights(min(max(now, self._fast - int(later)), self._fast - int(soon)))
+
+    def _set_weights(self, nbytes: int) -> None:
+        wanted = max(min(self.parameters.bytes, _LEAST_OF_WEIGHTS), nbytes // _GRAIN * _GRAIN, _GRAIN)
+        if wanted < self.parameters.fast:
+            self.parameters.set_fast(wanted)
+        self._offload.keep_at_most(self._fast - wanted - self._offload.before)
+        if wanted > self.parameters.fast:
+            self.parameters.set_fast(wanted)
 
     def _refuse_below(self, least: int, when: str) -> None:
         if self._fast < least:
