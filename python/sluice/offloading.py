@@ -96,11 +96,6 @@ class Offload:
         self._memory.set_limit(min(UNLIMITED, self._held + nbytes))
 
     @property
-    def before(self) -> int:
-        """Bytes of the pool that were taken when the step began: what an optimizer has on its way, for one."""
-        return self._held
-
-    @property
     def holes(self) -> int:
         """Bytes between tensors, at the most."""
         return self._between

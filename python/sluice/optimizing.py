@@ -92,6 +92,11 @@ class OffloadedOptimizer:
         """Bytes read and written, in all."""
         return self._store.read, self._store.written
 
+    @property
+    def under_way(self) -> int:
+        """Bytes of the state that are in memory for as long as the disk needs."""
+        return self._store.under_way()
+
     # -- a step
 
     def _step_with_grad_mode(self, closure: Callable | None) -> Any:

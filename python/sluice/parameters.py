@@ -130,9 +130,9 @@ class OffloadedParameters:
         made = torch.nn.Parameter(home, requires_grad=own.parameter.requires_grad)
         self.replaced[id(own.parameter)] = made
         for holder in self._module.modules():
-            for name, each in holder._parameters.items():
+            for name, each in list(holder._parameters.items()):
                 if each is own.parameter:
-                    holder._parameters[name] = made
+                    setattr(holder, name, made)  # which recurrent layers note
         return made
 
 

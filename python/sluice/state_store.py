@@ -59,6 +59,9 @@ class StateStore:
                 return
             self.bring(state)
 
+    def under_way(self) -> int:
+        return sum(each.nbytes for each in (*self._leaving, *self._coming) if each.leaving or each.coming)
+
     def _open_file(self, state: StateDict) -> Any:
         """As large as all weights' states are, if they are all like this one; it grows if not."""
         if self._file is None:

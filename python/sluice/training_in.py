@@ -25,10 +25,10 @@ from sluice.sizes import parse_size
 if TYPE_CHECKING:
     import torch
 
-_LEAST_OF_WEIGHTS = 64 << 20  # bytes that stream through
+_MOST_THAT_STREAMS = 64 << 20  # bytes of weights that have to be in memory at once; of small ones an eighth
 _LARGEST_WINDOW = 256 << 20  # of states, in each direction
 _SPARE = 16  # a part in so many, for holes between tensors
-_GRAIN = 16 << 20  # by which what weights get changes
+_LARGEST_GRAIN = 16 << 20  # by which what weights get changes
 _EVENTS_SOON, _EVENTS_LATER = 8, 256
 _TRIED_BYTES = 64 << 20
 _STATES = {"Adam": 2, "AdamW": 2, "NAdam": 2, "RAdam": 2, "Adamax": 2, "Adadelta": 2}  # of a weight's size, of each weight
@@ -54,9 +54,9 @@ class TrainIn:
                  during_backward: bool, quiet: bool):
         self._fast, self._quiet = parse_size(fast), quiet
         window = max(1 << 20, min(_LARGEST_WINDOW, self._fast // 8))
-        self._least_before = _least(module, during_backward)
-        self._refuse_below(self._least_before, "before the first step")
-        self.parameters = OffloadedParameters(module, self._fast // 2, to, weights)
+        self._grain = max(1 << 16, min(_LARGEST_GRAIN, self._fast // 64))
+        self._refuse_below(_least(module, during_backward), "before the first step")
+        self.parameters = OffloadedParameters(module, max(self._fast // 2, 2 << 20), to, weights)
         self._put_into(optimizer)
         self.optimizer: OffloadedOptimizer = offload_optimizer(optimizer, to, during_backward, window).offloaded
         self._offload = Offload(self._fast - self._fast // 2, to)
@@ -68,6 +68,7 @@ class TrainIn:
     # -- steps
 
     def __enter__(self) -> TrainIn:
+        self._under_way = self.optimizer.under_way  # which the step does not count as its own
         self._offload.__enter__()
         return self
 
@@ -94,9 +95,9 @@ class TrainIn:
 
     def _divide(self, path: Path) -> int:
         """What the step's tensors get."""
-        least_of_weights = min(self.parameters.bytes, _LEAST_OF_WEIGHTS)
+        least_of_weights = _streaming(self.parameters.bytes)
         least = path.least() * (1 + 1 / _SPARE)
-        least_of_weights += self._offload.before
+        least_of_weights += self._under_way
         self._refuse_below(int(least) + least_of_weights, "now that a step has shown what it takes at once")
         wanted = int(path.peak() * (1 + 2 / _SPARE))
         others = max(1, min(wanted, self._fast - least_of_weights))
@@ -106,18 +107,18 @@ class TrainIn:
         """What a step's tensors do not take now, nor soon. What they will need again before long is not lent: fresh pages cost
         time."""
         if mosts is None:
-            self._set_weights(self._fast - (self._offload.last.budget or self._fast // 2) - self._offload.before)
+            self._set_weights(self._fast - (self._offload.last.budget or self._fast // 2) - self._under_way)
             return
-        beside = self._offload.holes + self._offload.before
+        beside = self._offload.holes + self._under_way
         soon, later = (max(mosts[event : event + events], default=0) + beside for events in (_EVENTS_SOON, _EVENTS_LATER))
         now = self.parameters.fast
         self._set_weights(min(max(now, self._fast - int(later)), self._fast - int(soon)))
 
     def _set_weights(self, nbytes: int) -> None:
-        wanted = max(min(self.parameters.bytes, _LEAST_OF_WEIGHTS), nbytes // _GRAIN * _GRAIN, _GRAIN)
+        wanted = max(_streaming(self.parameters.bytes), nbytes // self._grain * self._grain)
         if wanted < self.parameters.fast:
             self.parameters.set_fast(wanted)
-        self._offload.keep_at_most(self._fast - wanted - self._offload.before)
+        self._offload.keep_at_most(self._fast - wanted - self._under_way)
         if wanted > self.parameters.fast:
             self.parameters.set_fast(wanted)
 
@@ -146,7 +147,12 @@ def _least(module: torch.nn.Module, during_backward: bool) -> int:
     sizes = [each.numel() * each.element_size() for each in module.parameters() if each.requires_grad]
     total = sum(each.numel() * each.element_size() for each in module.parameters())
     gradients = max(sizes, default=0) if during_backward else sum(sizes)
-    return gradients + min(total, _LEAST_OF_WEIGHTS)
+    return gradients + _streaming(total)
+
+
+def _streaming(total: int) -> int:
+    """The least that weights of so many bytes need."""
+    return max(2 << 20, min(total // 8, _MOST_THAT_STREAMS))
 
 
 def _speeds(folder: str) -> tuple[float, float]:

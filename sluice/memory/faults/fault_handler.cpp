@@ -13,7 +13,7 @@
 namespace sluice::memory {
 namespace {
 
-std::array<std::atomic<FaultAnswerer*>, 8> answerers{};
+std::array<std::atomic<FaultAnswerer*>, 256> answerers{};
 std::atomic<int> threads_inside{0};
 struct sigaction previous_action = {};
 std::mutex changing;  // who is there; never in the handler

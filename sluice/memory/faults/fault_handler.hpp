@@ -28,7 +28,7 @@ class FaultAnswerer {
   ~FaultAnswerer() = default;
 };
 
-// False off x86-64, and where there are eight already.
+// False off x86-64, and where there are 256 already.
 bool add_fault_answerer(FaultAnswerer& answerer);
 
 // Returns when no thread is inside any more. The last one gives the signal back.
