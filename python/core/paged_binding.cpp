@@ -31,7 +31,8 @@ class Pages {
 
   Pages(const std::vector<Given>& segments, Bytes resident, std::string folder) {
     PagedMemory::Config config{.segments = {}, .resident = resident, .folder = std::move(folder)};
-    for (const auto& [file, offset, bytes, changes] : segments) config.segments.push_back({file, offset, bytes, changes});
+    for (const auto& [file, offset, bytes, changes] : segments)
+      config.segments.push_back({file, offset, bytes, changes});
     sizes_ = segments;
     memory_ = of_this_process(value_or_raise(PagedMemory::open(std::move(config))));
   }
@@ -49,7 +50,8 @@ class Pages {
 }  // namespace
 
 void bind_paged_memory(py::module_& module) {
-  py::class_<Segment>(module, "PagedSegment", py::buffer_protocol(), "Bytes of a PagedMemory; a buffer to make tensors of.")
+  py::class_<Segment>(module, "PagedSegment", py::buffer_protocol(),
+                      "Bytes of a PagedMemory; a buffer to make tensors of.")
       .def_buffer([](const Segment& segment) {
         return py::buffer_info(reinterpret_cast<std::uint8_t*>(segment.begin), static_cast<py::ssize_t>(segment.bytes));
       });
@@ -63,12 +65,16 @@ void bind_paged_memory(py::module_& module) {
       .def(py::init<std::vector<Pages::Given>, Bytes, std::string>(), py::arg("segments"), py::arg("resident"),
            py::arg("folder"), "segments: (file or \"\" for zeros, offset, bytes, whether it changes).")
       .def("segment", &Pages::segment, py::arg("number"))
-      .def("set_resident", [](const Pages& pages, Bytes bytes) { pages.memory().set_resident(bytes); }, py::arg("bytes"))
+      .def(
+          "set_resident", [](const Pages& pages, Bytes bytes) { pages.memory().set_resident(bytes); }, py::arg("bytes"))
       .def("counts", [](const Pages& pages) { return pages.memory().counts(); })
-      .def("check", [](const Pages& pages) {
-        raise_unless_ok(pages.memory().check_unchanged());
-        raise_unless_ok(pages.memory().take_problem());
-      }, "Raises what has gone wrong: a file that was changed, a disk that is full.")
+      .def(
+          "check",
+          [](const Pages& pages) {
+            raise_unless_ok(pages.memory().check_unchanged());
+            raise_unless_ok(pages.memory().take_problem());
+          },
+          "Raises what has gone wrong: a file that was changed, a disk that is full.")
       .def_property_readonly_static("least_resident", [](const py::object&) { return PagedMemory::least_resident(); });
 }
 

@@ -19,6 +19,7 @@ from torch.autograd.graph import disable_saved_tensors_hooks, save_on_cpu, saved
 from beside_plain import SIZE, numbers
 from test_saved_tensor_properties import Properties, crowd, double, fail, function, holds, identity_hooks, leaf, refused, same, saving
 
+PYTORCH_2 = int(torch.__version__.split(".")[0]) >= 2
 graph = torch.autograd.graph
 
 
@@ -115,13 +116,13 @@ class HooksOfSavedTensors(Properties):
     def test_numbers_are_not_packed(self, see):
         x = leaf()
         with saved_tensors_hooks(fail, fail):
-            see(*grad((x * 3 / 2).sum(), x))
+            see(refused(lambda: see(*grad((x * 3).sum(), x))))
 
     # PyTorch lets a saved tensor have hooks of its own unless it has those of a context.
     @holds(beside=identity_hooks)
     def test_hooks_of_one_saved_tensor_within_a_step(self, see):
         x = leaf()
-        y = torch.exp(torch.sin(x))
+        y = torch.exp(torch.sin(torch.sin(x)))
         crowd()
         see(refused(lambda: y.grad_fn._raw_saved_result.register_hooks(double, same)), *grad(y.sum(), x))
 
@@ -160,19 +161,18 @@ class HooksOfSavedTensors(Properties):
             see(refused(step))
         see(refused(step))
 
-    @holds()
+    # Who leaves hooks that it has not entered leaves those of the step.
+    @holds(beside=identity_hooks)
     def test_hooks_that_are_entered_or_left_in_a_backward_pass(self, see):
         hooks = saved_tensors_hooks(double, same)
         for act in (lambda: hooks.__exit__(), lambda: hooks.__enter__(), lambda: (hooks.__enter__(), hooks.__exit__())):
             x = leaf()
-            with hooks if act else None:
-                y = function(lambda ctx, x: saving(ctx, torch.sin(x), torch.cos(x)),
-                             lambda ctx, gradient: (act(), gradient * ctx.saved_tensors[0])[1])(torch.sin(x))
+            y = function(lambda ctx, x: saving(ctx, torch.sin(x), torch.cos(x)),
+                         lambda ctx, gradient: (act(), gradient * ctx.saved_tensors[0])[1])(torch.sin(x))
             y = torch.sin(torch.exp(y))
             crowd()
             see(refused(y.sum().backward), x.grad)
-            z = (torch.sin(x) * x).sum()
-            see(*grad(z, x))
+            see(*grad((torch.sin(x) * x).sum(), x))
 
     @holds()
     def test_tensors_that_are_kept_in_files_or_main_memory(self, see):
@@ -193,7 +193,8 @@ class HooksOfSavedTensors(Properties):
                 first = grad(loss, x, create_graph=True)[0]
                 see(first, *grad(first.sum(), x))
 
-    @holds()
+    # PyTorch 1.13 refuses with hooks a leaf that nobody else has.
+    @holds(beside=contextlib.nullcontext if PYTORCH_2 else identity_hooks)
     def test_what_a_function_makes_to_save_and_writes_to_when_it_gets_it(self, see):
         def forward(ctx, x):
             return saving(ctx, torch.exp(x), torch.exp(x).detach_().requires_grad_(), x)
@@ -208,7 +209,7 @@ class HooksOfSavedTensors(Properties):
         with saved_tensors_hooks(lambda t: other, same):
             y = function(forward, lambda ctx, gradient: ctx.saved_tensors[0].add_(1) * gradient)(y)
         crowd()
-        see(*grad(y.sum(), x), other)
+        see(refused(lambda: see(*grad(y.sum(), x))), other)
 
     @holds(needs=hasattr(graph, "allow_mutation_on_saved_tensors"))
     def test_changes_that_are_allowed(self, see):
@@ -222,7 +223,6 @@ class HooksOfSavedTensors(Properties):
         def twice(x):
             y = torch.sin(x)
             z = y * y.sin()
-            torch._foreach_mul_([y], 2)
             y.zero_()
             return z * y.cos()
 
@@ -236,10 +236,189 @@ class HooksOfSavedTensors(Properties):
         for steps in (halves, twice, base):
             x = leaf()
             y = torch.sin(torch.sin(x))
+            crowd()
             with graph.allow_mutation_on_saved_tensors():
                 z = steps(y)
-                crowd()
                 first = grad(z.sum(), x, create_graph=True)[0]
                 see(z, first, *grad(first.sum(), x))
                 z = steps(y)
             see(refused(z.sum().backward))
+
+
+class BackwardPasses(Properties):
+    @holds()
+    def test_gradients_that_are_retained(self, see):
+        x = leaf()
+        y = torch.sin(x)
+        y.retain_grad()
+        z = torch.exp(y)
+        kept = [y, torch.sin(y * 2)]
+        kept[1].retain_grad()
+        kept[1].mul_(z)
+        kept[1].retain_grad()
+        loss = torch.sin(torch.sin(kept[1])).sum()
+        crowd()
+        loss.backward()
+        see(x.grad, *[each.grad for each in kept])
+
+    @holds()
+    def test_hooks_of_gradients_and_their_order(self, see):
+        def told(name, factor=None):
+            def hook(*gradients):
+                see(name, *gradients[-1] if isinstance(gradients[-1], tuple) else gradients[-1:])
+                return None if factor is None else gradients[-1] * factor
+            return hook
+
+        x = leaf()
+        y = torch.sin(x)
+        y.register_hook(told("before it was changed", 2))
+        y.grad_fn.register_hook(told("of the sine"))
+        if hasattr(y.grad_fn, "register_prehook"):
+            y.grad_fn.register_prehook(told("first of the sine"))
+        y.mul_(torch.exp(x))
+        y.register_hook(told("after it was changed", 3))
+        x.register_hook(told("of the leaf"))
+        handle = x.register_hook(told("never"))
+        loss = torch.sin(torch.sin(y)).sum()
+        loss.grad_fn.register_hook(told("of the sum"))
+        del y
+        crowd()
+        loss.backward(retain_graph=True)
+        handle.remove()
+        loss.backward()
+        see(x.grad)
+
+    @holds(needs=PYTORCH_2)
+    def test_hooks_behind_gradients_and_of_several_gradients(self, see):
+        def behind(p):
+            see(p.grad)
+            p.grad = None
+
+        x, w = leaf(), leaf(2)
+        x.register_post_accumulate_grad_hook(behind)
+        y, z = torch.sin(x), torch.exp(w)
+        graph.register_multi_grad_hook((y, z), lambda gradients: see(*gradients))
+        graph.register_multi_grad_hook((y, z), see, mode="any")
+        edge = graph.get_gradient_edge(y)
+        loss = (torch.sin(torch.sin(y * z)) * x).sum()
+        del y, z
+        crowd()
+        see(*grad(loss, edge, retain_graph=True))
+        loss.backward(inputs=(w,), retain_graph=True)
+        loss.backward()
+        see(x.grad, w.grad)
+
+    @holds()
+    def test_backward_passes_to_some_inputs(self, see):
+        x, w = leaf(), leaf(2)
+        y = torch.sin(x * w)
+        loss = (torch.exp(torch.sin(y)) * w).sum()
+        crowd()
+        loss.backward(inputs=(x,), retain_graph=True)
+        loss.backward(inputs=(y, w), retain_graph=True)
+        see(x.grad, w.grad, y.grad, *grad(loss, (y, leaf(3)), allow_unused=True, retain_graph=True), refused(lambda: grad(loss, leaf(3))))
+
+    @holds()
+    def test_backward_passes_within_backward_passes(self, see):
+        def again(depth, within=lambda x: None):
+            def backward(ctx, gradient):
+                with torch.enable_grad():
+                    inner = ctx.saved_tensors[0].detach().requires_grad_()
+                    loss = ((again(depth - 1, within)(inner) if depth else inner) * torch.sin(inner) * torch.exp(inner)).sum()
+                    crowd()
+                    within(depth)
+                loss.backward()
+                return gradient * inner.grad
+            return function(lambda ctx, x: saving(ctx, torch.sin(x), torch.sin(x)), backward)
+
+        for depth, within in ((0, same), (2, same), (40, same), (2, lambda depth: depth or fail())):
+            x = leaf(1, (128, 128))
+            loss = (again(depth, within)(torch.sin(x)) * torch.exp(x)).sum()
+            crowd()
+            see(refused(loss.backward), x.grad)
+
+    @holds()
+    def test_backward_passes_within_hooks(self, see):
+        def penalty(gradient):
+            with torch.enable_grad():
+                g = gradient.detach().requires_grad_()
+                (torch.sin(torch.sin(g * 2)) * x.detach()).sum().backward()
+            return g.grad + gradient
+
+        for of in (lambda x, y: x, lambda x, y: y):
+            x = leaf()
+            y = torch.sin(x)
+            handle = of(x, y).register_hook(penalty)
+            loss = torch.exp(torch.sin(y)).sum()
+            crowd()
+            loss.backward(retain_graph=True)
+            handle.remove()
+            loss.backward()
+            see(x.grad)
+
+    @holds()
+    def test_calls_at_the_end_of_a_backward_pass(self, see):
+        def last():
+            see("last", x.grad)
+            torch.autograd.Variable._execution_engine.queue_callback(lambda: see("behind"))
+            torch.sin(torch.sin(x)).sum().backward()
+
+        def backward(ctx, gradient):
+            torch.autograd.Variable._execution_engine.queue_callback(last)
+            return gradient * ctx.saved_tensors[0]
+
+        x = leaf()
+        loss = torch.sin(torch.sin(function(lambda ctx, x: saving(ctx, torch.sin(x), torch.cos(x)), backward)(x))).sum()
+        crowd()
+        loss.backward()
+        see(x.grad)
+
+    @holds()
+    def test_backward_passes_in_other_threads(self, see):
+        def in_threads(call, times):
+            results = [None] * times
+
+            def run(number):
+                results[number] = refused(call)
+
+            threads = [threading.Thread(target=run, args=(number,)) for number in range(times)]
+            for each in threads:
+                each.start()
+            for each in threads:
+                each.join()
+            see(*sorted(results))
+
+        x, made = leaf(), []
+        y = torch.sin(torch.exp(torch.sin(x)))
+        in_threads(lambda: made.append(torch.sin(torch.exp(y))), 1)
+        loss = torch.sin(made.pop()).sum()
+        crowd()
+        in_threads(lambda: loss.backward(retain_graph=True), 4)
+        in_threads(loss.backward, 1)
+        see(x.grad, refused(loss.backward))
+
+    @holds()
+    def test_errors_in_backward_passes(self, see):
+        for retain in (False, True):
+            x, w = leaf(), leaf(2)
+            y = torch.sin(torch.sin(x)) * w
+            left = torch.exp(y)
+            loss = function(lambda ctx, y: saving(ctx, torch.sin(y), torch.cos(y)), lambda ctx, gradient: fail(ctx.saved_tensors))(left).sum()
+            handle = w.register_hook(fail)
+            crowd()
+            see(refused(lambda: loss.backward(retain_graph=retain)), refused(loss.backward), refused(lambda: left.sum().backward()))
+            handle.remove()
+            see(refused(left.sum().backward), x.grad, w.grad)
+
+    @holds()
+    def test_hooks_of_modules_and_gradients_of_their_gradients(self, see):
+        torch.manual_seed(1)
+        model = torch.nn.Sequential(torch.nn.Linear(256, 256), torch.nn.Tanh(), torch.nn.Linear(256, 64), torch.nn.LayerNorm(64))
+        model[1].register_full_backward_hook(lambda module, of_input, of_output: see(*of_input, *of_output))
+        model.register_full_backward_hook(lambda module, of_input, of_output: (of_input[0] * 2,))
+        x = leaf()
+        loss = torch.nn.functional.mse_loss(model(x), numbers(2, 512, 64))
+        crowd()
+        first = grad(loss, (x, *model.parameters()), create_graph=True)
+        sum(each.square().sum() for each in first).backward()
+        see(*first, x.grad, *[each.grad for each in model.parameters()])

@@ -69,7 +69,7 @@ def refused(call):
         call()
     except Exception as error:
         kinds = [kind for kind, words in KINDS.items() if any(each in str(error) for each in words)]
-        return f"{type(error).__name__}: {kinds[0] if kinds else error}"
+        return f"{type(error).__name__}: {kinds[0] if kinds else str(error).splitlines()[:1]}"
     return "no error"
 
 

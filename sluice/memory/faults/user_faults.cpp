@@ -46,10 +46,12 @@ int open_faults() {
 }
 
 Error unsupported(const std::string& what) {
-  return {ErrorCode::kUnsupported,
-          fmt::format("memory that is filled when it is touched needs userfaultfd, and {} ({}): a kernel from 5.7 on has it; in a "
-                      "container, allow the call",
-                      what, std::strerror(errno))};
+  return {
+      ErrorCode::kUnsupported,
+      fmt::format(
+          "memory that is filled when it is touched needs userfaultfd, and {} ({}): a kernel from 5.7 on has it; in a "
+          "container, allow the call",
+          what, std::strerror(errno))};
 }
 
 }  // namespace
@@ -113,7 +115,8 @@ std::optional<std::byte*> UserFaults::next() const {
     if (got == sizeof message && message.event == UFFD_EVENT_PAGEFAULT) {
       return reinterpret_cast<std::byte*>(message.arg.pagefault.address);
     }
-    pollfd either[] = {{.fd = faults_, .events = POLLIN, .revents = 0}, {.fd = stopping_, .events = POLLIN, .revents = 0}};
+    pollfd either[] = {{.fd = faults_, .events = POLLIN, .revents = 0},
+                       {.fd = stopping_, .events = POLLIN, .revents = 0}};
     if (::poll(either, 2, -1) > 0 && either[1].revents != 0) return std::nullopt;
   }
 }

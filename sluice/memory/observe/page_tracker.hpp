@@ -124,7 +124,7 @@ class PageTracker final : private FaultAnswerer {
   ChunkQueue open_chunks_;
   std::atomic<Bytes> open_bytes_{0};
   std::atomic<bool> failed_{false};
-  bool owns_the_process_ = false;  // of one that was started
+  bool owns_the_process_ = false;                          // of one that was started
   static inline std::atomic<std::int64_t> all_watches{0};  // of all trackers: no two watches have the same number
 };
 

@@ -13,8 +13,8 @@
 
 #include "sluice/base/as_index.hpp"
 #include "sluice/base/check.hpp"
-#include "sluice/memory/machine.hpp"
 #include "sluice/memory/faults/wait_briefly.hpp"
+#include "sluice/memory/machine.hpp"
 
 namespace sluice::memory {
 

@@ -23,8 +23,8 @@ namespace {
 
 constexpr Bytes kPage = kBlockAlignment;
 constexpr Bytes kLargestPart = 2 * kMiB;
-constexpr Bytes kPartsAtLeast = 32;  // in what is resident, where parts can be smaller
-constexpr int kNeighbours = 4;       // are read where the history says nothing
+constexpr Bytes kPartsAtLeast = 32;      // in what is resident, where parts can be smaller
+constexpr int kNeighbours = 4;           // are read where the history says nothing
 constexpr std::size_t kPartsAhead = 32;  // enough to keep a disk busy; more would take the place of what is used again
 
 Bytes address_of(const std::byte* memory) { return reinterpret_cast<Bytes>(memory); }
@@ -69,7 +69,8 @@ Result<std::unique_ptr<PagedMemory>> PagedMemory::open(Config config) {
 PagedMemory::PagedMemory(Config config, UserFaults faults) : config_(std::move(config)), faults_(std::move(faults)) {}
 
 Status PagedMemory::start() {
-  part_bytes_ = std::min(kLargestPart, static_cast<Bytes>(std::bit_floor(static_cast<std::uint64_t>(config_.resident / kPartsAtLeast))));
+  part_bytes_ = std::min(
+      kLargestPart, static_cast<Bytes>(std::bit_floor(static_cast<std::uint64_t>(config_.resident / kPartsAtLeast))));
   SLUICE_RETURN_IF_ERROR(place_segments());
   SLUICE_RETURN_IF_ERROR(open_slots());
   parts_.emplace(as_index(bytes_ / part_bytes_));
@@ -81,7 +82,8 @@ Status PagedMemory::start() {
     source_in_.push_back(queue_of(std::move(engine), "source>memory"));
   }
   SLUICE_RETURN_IF_ERROR(faults_.watch(pages_.data(), bytes_));
-  if (!add_fault_answerer(*this)) return Error{ErrorCode::kUnsupported, "this process cannot see stores to memory from a disk"};
+  if (!add_fault_answerer(*this))
+    return Error{ErrorCode::kUnsupported, "this process cannot see stores to memory from a disk"};
   answering_ = std::thread([this] { answer_touches(); });
   return {};
 }
@@ -436,7 +438,8 @@ void PagedMemory::set_resident(Bytes bytes) {
   }
   leave_alone();
   (void)make_room(0, kept_);
-  for (const int slot : free_slots_) ::madvise(slots_.data() + slot * part_bytes_, as_index(part_bytes_), MADV_DONTNEED);
+  for (const int slot : free_slots_)
+    ::madvise(slots_.data() + slot * part_bytes_, as_index(part_bytes_), MADV_DONTNEED);
 }
 
 PagedMemory::Counts PagedMemory::counts() const {

@@ -48,8 +48,8 @@ class PagedMemory final : private FaultAnswerer {
   };
   struct Config {
     std::vector<Segment> segments;
-    Bytes resident = 0;     // at most, with all that reading takes; least_resident() or more
-    std::string folder;     // as of SpillFile, for what changes
+    Bytes resident = 0;  // at most, with all that reading takes; least_resident() or more
+    std::string folder;  // as of SpillFile, for what changes
   };
   struct Counts {
     Bytes read = 0, written = 0;
@@ -76,9 +76,9 @@ class PagedMemory final : private FaultAnswerer {
   struct Placed {
     std::byte* begin = nullptr;  // of the segment's first byte
     PartId first_part = 0, parts = 0;
-    Bytes file_offset = 0;  // of the first part
+    Bytes file_offset = 0;    // of the first part
     Bytes spill_offset = -1;  // likewise; none where nothing is to change
-    int source = -1;        // of sources_
+    int source = -1;          // of sources_
   };
   using Lock = std::unique_lock<std::mutex>;
 
@@ -125,8 +125,8 @@ class PagedMemory final : private FaultAnswerer {
 
   mutable std::mutex mutex_;
   std::optional<PartTable> parts_;
-  LastTouched kept_{0};     // do not leave; what is older is written
-  LastTouched unarmed_{0};  // are not set aside
+  LastTouched kept_{0};        // do not leave; what is older is written
+  LastTouched unarmed_{0};     // are not set aside
   std::deque<PartId> wanted_;  // absent, and somebody waits
   std::vector<int> free_slots_;
   std::size_t most_here_ = 0, here_ = 0;  // parts with slots

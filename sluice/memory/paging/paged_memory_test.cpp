@@ -37,8 +37,8 @@ std::unique_ptr<PagedMemory> open_or_skip(PagedMemory::Config config) {
   return opened.ok() ? std::move(opened).value() : nullptr;
 }
 
-#define OPEN_OR_SKIP(memory, config)            \
-  const auto memory = open_or_skip(config);     \
+#define OPEN_OR_SKIP(memory, config)        \
+  const auto memory = open_or_skip(config); \
   if (!memory) GTEST_SKIP() << "no userfaultfd"
 
 std::string write_file(const ScratchFolder& folder, const std::vector<std::uint32_t>& words, std::size_t skew) {

@@ -24,12 +24,12 @@ using PartId = UseHistory::Object;
 struct Part {
   enum class Place : std::uint8_t { kAbsent, kReading, kAside, kShown };
   Place place = Place::kAbsent;
-  bool wanted = false;   // somebody waits for it
-  bool dirty = false;    // differs from what the files have
-  bool writing = false;  // aside, until it is written
-  bool stays = false;    // there is no file to write it to, or that file has refused it
-  bool changed = false;  // what is newest, but for a dirty part, is in the spill file
-  int slot = -1;         // of one that is there, or being read
+  bool wanted = false;       // somebody waits for it
+  bool dirty = false;        // differs from what the files have
+  bool writing = false;      // aside, until it is written
+  bool stays = false;        // there is no file to write it to, or that file has refused it
+  bool changed = false;      // what is newest, but for a dirty part, is in the spill file
+  int slot = -1;             // of one that is there, or being read
   std::int64_t newest = -1;  // the number of uses when it was used last, or came
 
   bool may_leave() const { return (place == Place::kShown || place == Place::kAside) && !writing && !stays && !wanted; }

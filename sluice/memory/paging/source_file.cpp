@@ -22,7 +22,8 @@ Result<std::unique_ptr<SourceFile>> SourceFile::open(const std::string& path) {
   if (descriptor < 0) return bad_input(fmt::format("cannot read '{}': {}", path, std::strerror(errno)));
   std::unique_ptr<SourceFile> file(new SourceFile(path, descriptor));
   struct stat facts {};
-  if (::fstat(descriptor, &facts) != 0 || !S_ISREG(facts.st_mode)) return bad_input(fmt::format("'{}' is no regular file", path));
+  if (::fstat(descriptor, &facts) != 0 || !S_ISREG(facts.st_mode))
+    return bad_input(fmt::format("'{}' is no regular file", path));
   file->bytes_ = facts.st_size;
   file->seconds_ = facts.st_mtim.tv_sec;
   file->nanoseconds_ = facts.st_mtim.tv_nsec;
@@ -58,8 +59,9 @@ Status SourceFile::read(Bytes offset, std::byte* into, Bytes bytes) const {
     const ssize_t got = ::pread(descriptor_, into + done, as_index(bytes - done), offset + done);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) {
-      return Error{ErrorCode::kIo, fmt::format("cannot read {} at offset {} of '{}': {}", format_bytes(bytes - done), offset + done,
-                                               path_, got < 0 ? std::strerror(errno) : "unexpected end")};
+      return Error{ErrorCode::kIo,
+                   fmt::format("cannot read {} at offset {} of '{}': {}", format_bytes(bytes - done), offset + done,
+                               path_, got < 0 ? std::strerror(errno) : "unexpected end")};
     }
     done += got;
   }
@@ -73,7 +75,8 @@ Status SourceFile::check_unchanged() const {
     return {};
   }
   return Error{ErrorCode::kMismatch, fmt::format("'{}' was changed while it was in use: what was read of it is of two "
-                                                 "versions; begin again, and leave the file as it is", path_)};
+                                                 "versions; begin again, and leave the file as it is",
+                                                 path_)};
 }
 
 }  // namespace sluice::memory

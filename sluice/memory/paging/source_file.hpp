@@ -31,8 +31,8 @@ class SourceFile {
   SourceFile(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
 
   std::string path_;
-  int descriptor_;        // through the page cache
-  int direct_ = -1;       // past it, if it can be had
+  int descriptor_;   // through the page cache
+  int direct_ = -1;  // past it, if it can be had
   Bytes bytes_ = 0;
   std::int64_t seconds_ = 0, nanoseconds_ = 0;  // of the last change
 };

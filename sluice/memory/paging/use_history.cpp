@@ -27,7 +27,8 @@ bool UseHistory::cross_out(Object object) {
   if (found == expected_.end()) return false;
   const std::int64_t number = *found;
   expected_.erase(found);
-  while (!expected_.empty() && 2 * (number - expected_.front()) > static_cast<std::int64_t>(nearby_)) expected_.pop_front();
+  while (!expected_.empty() && 2 * (number - expected_.front()) > static_cast<std::int64_t>(nearby_))
+    expected_.pop_front();
   return true;
 }
 

@@ -46,8 +46,8 @@ class UseHistory {
   void expect_more();
   void forget_old();
 
-  std::size_t nearby_;                   // so many of the next uses may come in any order
-  std::vector<Object> uses_;             // the last ones; the newest has number end_ - 1
+  std::size_t nearby_;                  // so many of the next uses may come in any order
+  std::vector<Object> uses_;            // the last ones; the newest has number end_ - 1
   std::vector<std::int64_t> last_use_;  // of each object, its number
   std::size_t kept_;
   std::int64_t end_ = 0;
