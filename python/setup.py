@@ -1,11 +1,15 @@
 """Builds the C++ part with the project's CMake; everything else is in pyproject.toml.
 
+A wheel says which PyTorch it was built for, whose C++ is another from version to version: sluice-0.1.0+torch2.6-....whl.
+
 What the build needs has to be there (scripts/install_packages.sh test); nothing is fetched. $SLUICE_BUILD names a build
 folder to reuse.
 """
 
 import glob
+import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -33,4 +37,16 @@ class CMakeBuild(build_ext):
         shutil.copy(os.path.join(build, "tools", "sluice"), command)
 
 
-setup(ext_modules=[Extension("sluice._core", sources=[])], cmdclass={"build_ext": CMakeBuild})
+def version():
+    """The project's, and PyTorch's where there is one."""
+    with open(os.path.join(ROOT, "CMakeLists.txt"), encoding="utf-8") as file:
+        own = re.search(r"project\(sluice VERSION ([0-9.]+)", file.read())[1]
+    try:
+        with open(os.path.join(importlib.util.find_spec("torch").submodule_search_locations[0], "version.py"), encoding="utf-8") as file:
+            torch = re.search(r"__version__ = '([0-9]+\.[0-9]+)", file.read())[1]
+    except AttributeError:  # there is none
+        return own
+    return f"{own}+torch{torch}"
+
+
+setup(version=version(), ext_modules=[Extension("sluice._core", sources=[])], cmdclass={"build_ext": CMakeBuild})

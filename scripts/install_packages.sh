@@ -15,10 +15,10 @@ build=(g++ cmake ninja-build pkg-config libdnnl-dev ocl-icd-opencl-dev liburing-
 command -v npm >/dev/null || build+=(nodejs npm)
 # qemu, busybox, cpio: tests/numa boots a machine with several memory nodes. chromium, selenium: tests/page. help2man:
 # the manual pages, which tests/install looks for. pybind11, python3-dev, python3-torch, libtorch-dev: the
-# Python package. python3-onnx: the tutorial. libonnx-testdata: ONNX' own tests of its ops.
+# Python package; pip, setuptools, wheel: its wheel. python3-onnx: the tutorial. libonnx-testdata: ONNX' own tests of its ops.
 test=(procps libgtest-dev libgmock-dev clang-format clang-tidy git qemu-system-x86 busybox-static cpio openmpi-bin
   chromium chromium-driver python3-selenium help2man pybind11-dev
-  python3-dev python3-torch python3-onnx libtorch-dev libonnx-testdata)
+  python3-dev python3-torch python3-onnx libtorch-dev libonnx-testdata python3-pip python3-setuptools python3-wheel)
 package=(help2man pybind11-dev python3-dev python3-torch libtorch-dev dpkg-dev file)
 # What the releases name otherwise. Clang 14 cannot compile the ranges of Debian 12's standard library.
 clang=16 tcmalloc=libtcmalloc-minimal4

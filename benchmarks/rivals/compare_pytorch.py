@@ -3,7 +3,7 @@
 
     compare_pytorch.py [MODEL[:BATCH]...] [--threads T] [--rounds N] [--sluice PLANNER[@BUDGET],...]
                        [--rivals plain,checkpoint,disk,pool,offload@BUDGET,trainer] [--optimizer sgd|adamw] [--dropout P]
-                       [--json OUT]
+                       [--there plain,compile] [--root FOLDER] [--json OUT]
 
 Without a model: the nine of the README's table, one after the other, and the geometric means at the end.
 Each contestant is a process of its own, so that its peak resident size is its own. A round is one step of each, in an
@@ -15,7 +15,8 @@ has the caches to itself: what a user sees.
 The contestants of Sluice are named planner@budget, such as fast-only, sentinel@20%. The rivals: PyTorch plain (the
 faster of its two memory formats), with every block checkpointed, and with its saved tensors in a file
 (benchmarks/rivals/pytorch_step.py). offload@1GiB is PyTorch under sluice.offload, pool plain PyTorch in its memory, trainer
-sluice.Trainer. AdamW is for these only. Dropout is 0 on both sides unless asked for.
+sluice.Trainer. AdamW is for these only. Dropout is 0 on both sides unless asked for. --there: rivals by another Debian's PyTorch, laid
+into FOLDER by scripts/test_platform.sh (trixie sh "scripts/install_packages.sh rivals"); compile is torch.compile.
 Exit status 77 when PyTorch is not installed, and a line that says how to.
 """
 
@@ -27,7 +28,7 @@ import tempfile
 
 from openblas_core import describe, fastest_core
 from pytorch_step import rival_libraries
-from contestants import (HERE, MIB, PYTHON, ROOT, SEQUENCES, Contestant, environment, require_pytorch, rotated, run_script,
+from contestants import (HERE, MIB, PYTHON, ROOT, SEQUENCES, Contestant, environment, require_pytorch, rotated, run, run_script,
                          sluice_plan, workload_settings, write_json)
 
 # The sizes of the published comparison.
@@ -35,6 +36,7 @@ BATCHES = {"resnet50": 16, "vgg16": 8, "inception_v3": 8, "densenet121": 16, "mo
            "lstm": 20, "bert_base": 8, "gpt2_small": 4, "resnet32": 128, "dcgan": 128, "resnet18": 32, "efficientnet_b0": 16,
            "vit_b_16": 8, "depth_drawn": 32, "early_exits": 32}
 TABLE = list(BATCHES)[:9]
+PLATFORMS = os.environ.get("SLUICE_PLATFORMS") or os.path.expanduser("~/.cache/sluice/platforms")  # scripts/test_platform.sh
 
 
 def arguments():
@@ -47,6 +49,8 @@ def arguments():
     parser.add_argument("--dropout", type=float, default=0.0, help="of models that have it (default 0)")
     parser.add_argument("--sluice", dest="ours", default="fast-only", help="planners and budgets (default %(default)s)")
     parser.add_argument("--rivals", default="plain", help="of plain, checkpoint, disk; pool, offload@BUDGET, trainer (default %(default)s)")
+    parser.add_argument("--root", default=os.path.join(PLATFORMS, "trixie"), help="another Debian, for --there (default %(default)s)")
+    parser.add_argument("--there", default="", help="rivals by its PyTorch: of plain, compile")
     parser.add_argument("--optimizer", choices=["sgd", "adamw"], default="sgd")
     parser.add_argument("--binary", dest="sluice", default=os.path.join(ROOT, "build/release/tools/sluice"))
     parser.add_argument("--spill-dir", default=os.path.join(ROOT, "build"), help="where both sides spill to")
@@ -54,6 +58,9 @@ def arguments():
     options = parser.parse_args()
     options.ours = [name for name in options.ours.split(",") if name]
     options.rivals = [name for name in options.rivals.split(",") if name]
+    options.there = [name for name in options.there.split(",") if name]
+    if options.there and not os.path.isdir(os.path.join(options.root, "sluice/benchmarks/rivals")):
+        parser.error("--there is for the PyTorch of a Debian in --root, with these sources in its /sluice")
     options.workloads = []
     for text in options.models or TABLE:
         model, _, batch = text.partition(":")
@@ -77,13 +84,24 @@ def sluice_contestant(options, workload, contestant, folder):
     return Contestant(f"sluice {contestant}", [options.sluice, "worker"], setup)
 
 
-def pytorch_contestant(options, workload, name):
+def in_root(root):
+    """How to start a program there, as root, with nothing of this system's environment."""
+    return ["chroot", root, "/usr/bin/env", "-i", "PATH=/usr/bin:/bin", "HOME=/root", "LANG=C.UTF-8"]
+
+
+def version_in(root):
+    found = run([*(in_root(root) if root else []), PYTHON, "-c", "import torch; print('.'.join(torch.__version__.split('.')[:2]))"])
+    return found.stdout.strip()
+
+
+def pytorch_contestant(options, workload, name, root=None):
     mode, _, budget = name.partition("@")
-    return Contestant(f"pytorch {name}",
-                      [PYTHON, os.path.join(HERE, "pytorch_step.py"), workload[0], "--batch", str(workload[1]),
+    here = "/sluice/benchmarks/rivals" if root else HERE
+    return Contestant(f"pytorch {name}" + (f" {version_in(root)}" if root else ""),
+                      [*(in_root(root) if root else []), PYTHON, os.path.join(here, "pytorch_step.py"), workload[0], "--batch", str(workload[1]),
                        "--threads", str(options.threads), "--mode", mode, "--serve", "--optimizer", options.optimizer, *(["--fast", budget] if budget else []),
                        *(["--dropout", str(options.dropout)] if workload[0] in SEQUENCES else []),
-                       *(["--core", options.openblas["core"]] if options.openblas["core"] else []), "--spill", os.path.join(options.spill_dir, f"pytorch-{os.getpid()}.spill")])
+                       *(["--core", options.openblas["core"]] if options.openblas["core"] else []), "--spill", os.path.join("/tmp" if root else options.spill_dir, f"pytorch-{os.getpid()}.spill")])
 
 
 def run_rounds(contestants, options):
@@ -137,6 +155,7 @@ def compare(options, workload, folder):
     """One model's table; returns its rows."""
     contestants = [sluice_contestant(options, workload, name, folder) for name in options.ours]
     contestants += [pytorch_contestant(options, workload, mode) for mode in options.rivals]
+    contestants += [pytorch_contestant(options, workload, mode, options.root) for mode in options.there]
     for contestant in contestants:
         for note in contestant.notes:
             print(f"{contestant.name}: {note}", file=sys.stderr)
@@ -180,7 +199,8 @@ def main():
         comparisons = [compare(options, workload, folder) for workload in options.workloads]
     ours = [f"sluice {name}" for name in options.ours]
     ours += [f"pytorch {name}" for name in options.rivals if name.startswith("trainer")]
-    summaries = [print_summary(comparisons, name, "pytorch plain") for name in ours if "plain" in options.rivals]
+    rivals = ["pytorch plain"] * ("plain" in options.rivals) + [f"pytorch {name} {version_in(options.root)}" for name in options.there]
+    summaries = [print_summary(comparisons, name, rival) for name in ours for rival in rivals]
     write_json(options.json, {**setting, "comparisons": comparisons, "summaries": summaries})
 
 

@@ -18,6 +18,8 @@ import sys
 import threading
 import time
 
+from openblas_core import fastest_core
+from pytorch_step import TUNED, rival_libraries, tuned_environment
 from contestants import (HERE, PYTHON, ROOT, Contestant, contest_parser, environment, require_pytorch, rotated, run_script, spread,
                          write_json)
 
@@ -35,6 +37,7 @@ def arguments():
     parser.add_argument("--adapter", action="store_true")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--warmup", type=int, default=2)
+    parser.add_argument("--core", help="which of OpenBLAS' kernels (default: the fastest, measured)")
     parser.add_argument("--contestant", choices=("plain", "ours"), help="what the script starts itself as")
     return parser.parse_args()
 
@@ -120,6 +123,9 @@ def write_checkpoint(options, path):
 # -- a contestant
 
 def contest(options):
+    sys.path.insert(0, os.path.join(ROOT, "build/release/python"))
+    if TUNED not in os.environ:  # as plain PyTorch is fastest here
+        os.execve(sys.executable, [sys.executable, *sys.argv], tuned_environment(options.threads, options.core))
     import torch
 
     torch.set_num_threads(options.threads)
@@ -250,6 +256,7 @@ def compare(options):
     command = [PYTHON, "-W", "ignore", os.path.abspath(__file__)]
     for name in ("batch", "sequence", "depth", "width", "threads"):
         command += [f"--{name}", str(getattr(options, name))]
+    command += ["--core", fastest_core(rival_libraries(options.threads)[0])["core"] if options.core is None else options.core]
     command += ["--spill-dir", options.spill_dir, "--budget", str(budget)] + ["--adapter"] * options.adapter
     print(f"{total / 2**20:.0f} MiB of weights, {all_bytes / 2**20:.0f} MiB with the optimizer's state, budget {int(budget) / 2**20:.0f} MiB")
     contestants = [Contestant(name, [*command, "--contestant", name], setup={"larger": True}) for name in ("plain", "ours")]

@@ -1,14 +1,14 @@
 #!/usr/bin/python3
 """Times training steps in PyTorch, the rival, the way a careful user would run it on CPU.
 
-    pytorch_step.py MODEL [--batch B] [--threads T] [--mode plain|pool|checkpoint|disk|offload|trainer] [--layout auto|nhwc|nchw]
+    pytorch_step.py MODEL [--batch B] [--threads T] [--mode plain|compile|pool|checkpoint|disk|offload|trainer] [--layout auto|nhwc|nchw]
                     [--steps N] [--spill FILE] [--dropout P] [--core KERNELS] [--fast BUDGET] [--optimizer sgd|adamw]
     pytorch_step.py MODEL ... --serve
 
 The step: forward, the model's loss, backward, SGD with momentum 0.9 or AdamW, fp32, on one synthetic batch (networks whose
 steps differ: a fresh one each step). Layout auto runs two steps in each memory format and takes the faster (language models
 have one only).
-Modes: plain; checkpoint recomputes every block in the backward pass; disk keeps saved tensors in a file. The others are no
+Modes: plain; compile is torch.compile of PyTorch 2, its code generated before the first step; checkpoint recomputes every block in the backward pass; disk keeps saved tensors in a file. The others are no
 rivals, but Sluice's package in build/release/python: pool is plain with tensors in its memory; offload is sluice.offload with
 --fast, and with AdamW sluice.offload_optimizer, which updates in the backward pass; trainer is sluice.Trainer, with --fast or
 all the memory it takes.
@@ -79,7 +79,7 @@ def arguments():
     parser.add_argument("model")
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--mode", choices=["plain", "pool", "checkpoint", "disk", "offload", "trainer"], default="plain")
+    parser.add_argument("--mode", choices=["plain", "compile", "pool", "checkpoint", "disk", "offload", "trainer"], default="plain")
     parser.add_argument("--layout", choices=["auto", "nhwc", "nchw"], default="auto")
     parser.add_argument("--dropout", type=float, help="default: the model's")
     parser.add_argument("--steps", type=int, default=5)
@@ -110,6 +110,7 @@ class Trainer:
         self.stages = twin.stages
         layout = torch.channels_last if options.layout == "nhwc" else torch.contiguous_format
         self.model = twin.build(sizes).to(memory_format=layout)
+        self.compiled = torch.compile(self.model) if options.mode == "compile" else None
         self.disk = SavedOnDisk(options.spill, self.model.parameters()) if options.mode == "disk" else None
         self.budget = contextlib.nullcontext()
         self.draw = lambda step: tuple(tensor.to(memory_format=layout) if tensor.dim() == 4 else tensor
@@ -172,7 +173,7 @@ class Trainer:
         if self.disk:
             with self.disk.hooks():
                 return stage.loss(self.model, self.inputs)
-        return stage.loss(self.run if self.checkpoint else self.model, self.inputs)
+        return stage.loss(self.compiled or (self.run if self.checkpoint else self.model), self.inputs)
 
     def step(self):
         if self.fresh:

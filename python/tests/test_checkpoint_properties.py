@@ -1,11 +1,13 @@
 """Properties of hooks, backward passes and checkpoints that PyTorch's own tests name: the same plainly and while tensors leave."""
 
 import contextlib
+import gc
 import io
 import os
 import tempfile
 import threading
 import unittest
+import weakref
 
 try:
     import torch
@@ -325,13 +327,12 @@ class BackwardPasses(Properties):
                 with torch.enable_grad():
                     inner = ctx.saved_tensors[0].detach().requires_grad_()
                     loss = ((again(depth - 1, within)(inner) if depth else inner) * torch.sin(inner) * torch.exp(inner)).sum()
-                    crowd()
                     within(depth)
                 loss.backward()
                 return gradient * inner.grad
             return function(lambda ctx, x: saving(ctx, torch.sin(x), torch.sin(x)), backward)
 
-        for depth, within in ((0, same), (2, same), (40, same), (2, lambda depth: depth or fail())):
+        for depth, within in ((0, same), (2, same), (20, same), (2, lambda depth: depth or fail())):
             x = leaf(1, (128, 128))
             loss = (again(depth, within)(torch.sin(x)) * torch.exp(x)).sum()
             crowd()
@@ -361,7 +362,8 @@ class BackwardPasses(Properties):
         def last():
             see("last", x.grad)
             torch.autograd.Variable._execution_engine.queue_callback(lambda: see("behind"))
-            torch.sin(torch.sin(x)).sum().backward()
+            with torch.enable_grad():
+                torch.sin(torch.sin(x)).sum().backward()
 
         def backward(ctx, gradient):
             torch.autograd.Variable._execution_engine.queue_callback(last)
@@ -422,3 +424,330 @@ class BackwardPasses(Properties):
         first = grad(loss, (x, *model.parameters()), create_graph=True)
         sum(each.square().sum() for each in first).backward()
         see(*first, x.grad, *[each.grad for each in model.parameters()])
+
+
+def both(test):
+    """Of checkpoints of both kinds."""
+    for reentrant in (True, False):
+        test(lambda run, *values, **more: checkpoints.checkpoint(run, *values, use_reentrant=reentrant, **more))
+
+
+def block(x):
+    return torch.sin(torch.exp(torch.sin(x)) * x)
+
+
+class Checkpoints(Properties):
+    @holds()
+    def test_gradients_through_checkpoints(self, see):
+        def test(checkpoint):
+            for x in (leaf(), numbers(1, *SIZE)):
+                w = leaf(2)
+                y = checkpoint(lambda x: block(x) * w, torch.sin(x))
+                y = torch.sin(checkpoint(block, torch.exp(y)))
+                loss = y.sum()
+                del y
+                crowd()
+                see(refused(loss.backward), x.grad, w.grad, refused(loss.backward))
+
+        both(test)
+
+    @holds()
+    def test_gradients_that_are_not_accumulated_and_those_of_gradients(self, see):
+        def test(checkpoint):
+            x = leaf()
+            for more in ({}, {"create_graph": True}, {"retain_graph": True}):
+                loss = torch.sin(checkpoint(block, torch.sin(checkpoint(block, x)))).sum()
+                crowd()
+                first = []
+                see(refused(lambda: first.extend(grad(loss, x, **more))), *first)
+                see(*[refused(lambda each=each: see(*grad(each.sum(), x))) for each in first])
+            see(refused(torch.sin(checkpoint(block, x)).sum().backward), x.grad)
+
+        both(test)
+
+    @holds()
+    def test_second_passes_through_checkpoints(self, see):
+        def test(checkpoint):
+            calls = []
+            x = leaf()
+            loss = torch.sin(checkpoint(lambda x: (calls.append(0), block(x))[1], torch.sin(x))).sum()
+            crowd()
+            see(*[refused(lambda keep=keep: loss.backward(retain_graph=keep)) for keep in (True, True, False, False)], x.grad, len(calls))
+
+        both(test)
+
+    @holds()
+    def test_arguments_and_results_of_all_kinds(self, see):
+        def run(number, values, x, call=torch.exp, blah=None):
+            see(number, sorted(values), blah)
+            return {"y": call(torch.sin(x) * values["w"]) * number}, 1, "two", torch.sin(x) * 2, x.argmax(1)
+
+        def test(checkpoint):
+            for more in ({}, {"blah": 3}):
+                x, w, results = leaf(), leaf(2), []
+                see(refused(lambda: results.append(checkpoint(run, 3, {"w": torch.sin(w)}, torch.sin(x), torch.cos, **more))))
+                crowd()
+                for values, one, two, y, order in results:
+                    see(one, two, order, order.requires_grad)
+                    see(refused((torch.sin(values["y"]) * torch.sin(y)).sum().backward), x.grad, w.grad)
+
+        both(test)
+
+    @holds()
+    def test_results_without_history(self, see):
+        def without_history(x):
+            with torch.no_grad():
+                return block(x)
+
+        def test(checkpoint):
+            for run in (without_history, lambda x: (block(x), x.detach()), lambda x: block(x).detach(), same, lambda x: x.view(256, 512).t()):
+                x = leaf()
+                result = checkpoint(run, torch.sin(x))
+                y = result if isinstance(result, torch.Tensor) else result[0]
+                left = torch.exp(torch.sin(torch.sin(y))) * torch.sin(x)
+                del result, y
+                crowd()
+                see(refused(left.sum().backward), x.grad)
+
+        both(test)
+
+    @holds()
+    def test_a_parameter_inside_and_outside_has_its_hook_called_once(self, see):
+        def test(checkpoint):
+            w, x, calls = leaf(), leaf(2), []
+            w.register_hook(lambda gradient: calls.append(0))
+            y = checkpoint(lambda x: torch.sin(w * x), torch.sin(w * x))
+            crowd()
+            y.sum().backward()
+            see(w.grad, x.grad, len(calls))
+
+        both(test)
+
+    @holds()
+    def test_types_and_random_numbers_are_as_they_were(self, see):
+        def run(x):
+            y = torch.dropout(x @ x.t(), 0.3, True)
+            see(y, str(y.dtype))
+            return torch.sin(y)
+
+        def test(checkpoint):
+            for enabled in (False, True):
+                for more in ({}, {"preserve_rng_state": False}):
+                    x = leaf(1, (256, 256))
+                    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=enabled):
+                        loss = torch.sin(checkpoint(run, torch.sin(x), **more).float()).sum()
+                    crowd()
+                    loss.backward()
+                    see(x.grad, torch.rand(1))
+
+        both(test)
+
+    @holds()
+    def test_functions_within_checkpoints(self, see):
+        def backward(ctx, gradient):
+            x, y = ctx.saved_tensors
+            see(x, y, refused(lambda: see(*ctx.saved_tensors)))
+            return gradient * y
+
+        def test(checkpoint):
+            x = leaf()
+            y = checkpoint(lambda x: function(lambda ctx, x: saving(ctx, torch.exp(x), x, torch.exp(x)), backward)(torch.sin(x)), x * 2)
+            loss = torch.sin(torch.sin(y)).sum()
+            del y
+            crowd()
+            loss.backward()
+            see(x.grad)
+
+        both(test)
+
+    @holds(needs=PYTORCH_2)
+    def test_what_is_asked_for_outside_of_a_backward_pass_is_computed_each_time(self, see):
+        calls, x = [], leaf()
+        left = torch.sin(torch.sin(x))
+        y = checkpoints.checkpoint(lambda x: (calls.append(0), torch.exp(torch.sin(x)))[1], x, use_reentrant=False)
+        crowd()
+        see(y.grad_fn._saved_result, y.grad_fn._saved_result, len(calls))
+        (y * left).sum().backward()
+        see(x.grad, len(calls), refused(lambda: y.grad_fn._saved_result))
+
+    @holds()
+    def test_runs_that_differ_from_the_first(self, see):
+        def first_then(*runs):
+            rest = list(runs)
+            return lambda x: rest.pop(0)(x)
+
+        shorter, other = (lambda x: torch.sin(torch.exp(x))), (lambda x: torch.sin(torch.exp(x[:, :128])).repeat(1, 2))
+        settings = [{}] + ([{"debug": True}, {"determinism_check": "none"}] if PYTORCH_2 else [])
+
+        def test(checkpoint):
+            for runs in ((block, shorter), (shorter, block), (block, other), (block, fail), (fail, fail)):
+                for more in settings[:1] if checkpoint is not None and runs[1] is fail else settings:
+                    x, losses = leaf(), []
+                    left = torch.sin(torch.sin(x))
+                    see(refused(lambda: losses.append(checkpoint(first_then(*runs), torch.sin(x), **more) * left)).split(":")[0])
+                    del left
+                    crowd()
+                    for loss in losses:
+                        see(refused(loss.sum().backward).split(":")[0], x.grad)
+
+        both(test)
+
+    @holds(needs=PYTORCH_2)
+    def test_a_run_stops_where_all_is_there(self, see):
+        for early in (True, False):
+            calls, x = [], leaf()
+            with checkpoints.set_checkpoint_early_stop(early):
+                y = checkpoints.checkpoint(lambda x: (block(x).clone(), calls.append(0))[0], torch.sin(x), use_reentrant=False)
+            loss = torch.sin(torch.sin(y)).sum()
+            del y
+            crowd()
+            loss.backward()
+            see(x.grad, len(calls))
+
+    @holds()
+    def test_checkpoints_within_checkpoints_and_gradients_of_any_order(self, see):
+        def gradient(run):
+            def of(x):
+                with torch.enable_grad():
+                    return grad(run(x).sum(), x, create_graph=True)[0]
+            return of
+
+        def test(checkpoint):
+            def c(run):
+                return lambda x: checkpoint(run, x)
+
+            def two(x):
+                return c(torch.exp)(c(block)(x))
+
+            for run in (c(c(block)), c(two), gradient(c(c(block))), c(gradient(c(block))), gradient(c(gradient(c(two)))),
+                        c(gradient(gradient(c(block)))), gradient(c(gradient(c(gradient(c(block))))))):
+                x = leaf(1, (128, 128))
+                y = torch.sin(torch.sin(x))
+                crowd()
+                see(refused(lambda: see(run(y))), refused(lambda: torch.sin(run(y)).sum().backward()), x.grad)
+                x.grad = None
+
+        both(test)
+
+    @holds()
+    def test_hooks_of_nodes_of_checkpoints(self, see):
+        def test(checkpoint):
+            x = leaf()
+            y, z = checkpoint(lambda x: (torch.sin(x), torch.exp(torch.sin(torch.sin(x)))), torch.sin(x))
+            z.grad_fn.register_hook(lambda *_: see(refused(lambda: torch.sin(y).sum().backward(retain_graph=True))))
+            z.grad_fn.next_functions[0][0].register_hook(lambda *gradients: see(*gradients[0]))
+            left = torch.sin(torch.sin(z))
+            crowd()
+            see(refused(lambda: left.sum().backward(retain_graph=True)), x.grad)
+
+        both(test)
+
+    @holds()
+    def test_changes_of_what_checkpoints_take_and_give(self, see):
+        def test(checkpoint):
+            for change in (lambda y, z: y.mul_(2), lambda y, z: z.mul_(2), lambda y, z: y.data.zero_(), lambda y, z: y[3:].detach().sin_()):
+                for run in (block, lambda y: torch.exp(y).mul_(2), lambda y: y.mul_(2), lambda y: torch.sin(y[3:]).exp()):
+                    x, losses = leaf(), []
+                    y = torch.sin(torch.sin(x) * 2)
+
+                    def forward():
+                        z = checkpoint(run, y)
+                        change(y, z)
+                        losses.append(torch.sin(torch.sin(z)).sum())
+
+                    see(refused(forward))
+                    del y
+                    crowd()
+                    see(*[refused(loss.backward) for loss in losses], x.grad)
+
+        both(test)
+
+    @holds()
+    def test_hooks_of_saved_tensors_in_and_around_checkpoints(self, see):
+        def test(checkpoint):
+            for hooks in (lambda: saved_tensors_hooks(double, same), save_on_cpu, lambda: saved_tensors_hooks(fail, same),
+                          lambda: saved_tensors_hooks(same, fail)):
+                def within(x):
+                    with hooks():
+                        return torch.exp(torch.sin(x))
+
+                def around(x):
+                    with hooks():
+                        return checkpoint(lambda x: torch.exp(torch.sin(x)), x)
+
+                for run in (lambda x: checkpoint(within, x), around, lambda x: checkpoint(around, x)):
+                    x, losses = leaf(), [torch.sin(torch.sin(leaf(2)))]
+                    see(refused(lambda: losses.append(torch.sin(torch.sin(run(torch.sin(x)))))))
+                    crowd()
+                    see(*[refused(loss.sum().backward) for loss in losses], x.grad)
+
+        both(test)
+
+    @holds(enters=True)
+    def test_checkpoints_that_outlive_their_step(self, see, within):
+        def test(checkpoint):
+            x = leaf()
+            with within():
+                loss = torch.sin(checkpoint(block, torch.sin(x))).sum()
+                crowd()
+            loss.backward(retain_graph=True)
+            loss.backward()
+            see(x.grad)
+
+        both(test)
+
+    @holds()
+    def test_parts_of_a_sequence(self, see):
+        torch.manual_seed(1)
+        model = torch.nn.Sequential(*[each for _ in range(3) for each in (torch.nn.Linear(256, 256), torch.nn.Tanh(), torch.nn.Dropout(0.1))])
+        for more in ({"use_reentrant": True}, {"use_reentrant": False}) if PYTORCH_2 else ({},):
+            x = leaf()
+            y = checkpoints.checkpoint_sequential(model, 3, torch.sin(x), **more)
+            loss = torch.sin(torch.sin(y)).sum()
+            del y
+            crowd()
+            loss.backward()
+            see(x.grad, *[each.grad for each in model.parameters()])
+
+    @holds(needs=PYTORCH_2)
+    def test_what_is_saved_by_choice(self, see):
+        policies, ops = getattr(checkpoints, "CheckpointPolicy", None), torch.ops.aten
+        kept = [ops.sin.default, ops.mm.default, ops.max.dim]
+
+        def alternate(context, op, *_, **__):
+            context.is_recompute and see(str(op))
+            return policies.MUST_SAVE if op in kept and len(str(op)) % 2 else policies.PREFER_RECOMPUTE
+
+        def changing(x):
+            y = torch.sin(x)
+            y.mul_(2)
+            return torch.exp(y @ torch.sin(y))
+
+        runs = (lambda x: torch.exp(torch.sin(x) @ torch.cos(x)) * x, lambda x: torch.sin(x.max(1)[0].exp() * x), changing,
+                lambda x: torch.sin(x.view(-1)).view(256, 256).t() @ x)
+        for run in runs:
+            for policy, more in ((kept, {}), (alternate, {}), (kept, {"allow_cache_entry_mutation": True}), (3, {}),
+                                 (lambda *_, **__: policies.MUST_RECOMPUTE, {}), (lambda *_, **__: policies.MUST_SAVE, {})):
+                x, losses = leaf(1, (256, 256)), []
+                y = torch.sin(torch.sin(x))
+                see(refused(lambda: losses.append(checkpoints.checkpoint(run, y, use_reentrant=False, context_fn=lambda: (
+                    checkpoints.create_selective_checkpoint_contexts(policy, **more))))))
+                del y
+                crowd()
+                for loss in losses:
+                    see(refused(lambda: torch.sin(loss).sum().backward(retain_graph=True)), x.grad, refused(loss.sum().backward), x.grad)
+
+    @holds(leaves=False)
+    def test_graphs_with_checkpoints_die(self, see):
+        def test(checkpoint):
+            for passes in range(2):
+                y = checkpoint(lambda x: checkpoint(block, torch.sin(x)), torch.sin(leaf()))
+                alive = set()
+                y.grad_fn.metadata["alive"], there = alive, weakref.ref(alive)
+                if passes:
+                    y.sum().backward()
+                del y, alive
+                gc.collect()
+                see(there() is None)
+
+        both(test)
