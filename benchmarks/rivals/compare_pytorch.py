@@ -84,9 +84,15 @@ def sluice_contestant(options, workload, contestant, folder):
     return Contestant(f"sluice {contestant}", [options.sluice, "worker"], setup)
 
 
+IN_ROOT = """
+mount --rbind /dev "$0/dev" && mount --rbind /sys "$0/sys" && mount -t proc proc "$0/proc" || exit 1
+exec chroot "$0" /usr/bin/env -i PATH=/usr/bin:/bin HOME=/root LANG=C.UTF-8 "$@"
+"""
+
+
 def in_root(root):
     """How to start a program there, as root, with nothing of this system's environment."""
-    return ["chroot", root, "/usr/bin/env", "-i", "PATH=/usr/bin:/bin", "HOME=/root", "LANG=C.UTF-8"]
+    return ["unshare", "--mount", "sh", "-c", IN_ROOT, root]
 
 
 def version_in(root):
