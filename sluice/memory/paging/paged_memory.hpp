@@ -9,9 +9,9 @@
 //   a touch of one that is shown       nothing; it is set aside again when it was not touched for a while
 //   a store to one that is clean       a signal, once; it is written when it was not touched for a while
 //
-// Parts are of 2 MiB, in huge pages. An error of the disk: what cannot be written stays in
-// memory, beyond the budget where need be, and problem() says why; where what somebody has touched cannot be read there is
-// no way on, and the process ends with the reason.
+// Parts are of 2 MiB, in huge pages. An error of the disk: what cannot be written stays in memory, beyond the budget where need
+// be, and take_problem() says why; where what somebody has touched cannot be read there is no way on, and the process ends
+// with the reason.
 //
 // Threads: any may use the memory and call. Stores are seen by SIGSEGV (fault_handler.hpp), on the stack of who stores: code that
 // has data in its stack pointer may read this memory, not write it. A child of the process does not have the memory: its
@@ -31,21 +31,14 @@
 #include "sluice/memory/arena.hpp"
 #include "sluice/memory/faults/fault_handler.hpp"
 #include "sluice/memory/faults/user_faults.hpp"
-#include "sluice/memory/files/spill_file.hpp"
+#include "sluice/memory/paging/part_files.hpp"
 #include "sluice/memory/paging/part_table.hpp"
-#include "sluice/memory/paging/source_file.hpp"
-#include "sluice/memory/transfer/transfer_queue.hpp"
 
 namespace sluice::memory {
 
 class PagedMemory final : private FaultAnswerer {
  public:
-  struct Segment {
-    std::string file;  // empty: zeros at first
-    Bytes offset = 0;
-    Bytes bytes = 0;
-    bool changes = true;  // room for that is had from the beginning; else what is changed all the same stays in memory
-  };
+  using Segment = PagedSegment;
   struct Config {
     std::vector<Segment> segments;
     Bytes resident = 0;  // at most, with all that reading takes; least_resident() or more
@@ -65,38 +58,25 @@ class PagedMemory final : private FaultAnswerer {
   PagedMemory(const PagedMemory&) = delete;
   PagedMemory& operator=(const PagedMemory&) = delete;
 
-  std::byte* segment(std::size_t number) const { return segments_[number].begin; }
+  std::byte* segment(std::size_t number) const { return pages_.data() + files_->begin_of_segment(number); }
   void set_resident(Bytes bytes);
   Counts counts() const;
 
   Status take_problem();           // the first write that failed since the last call
-  Status check_unchanged() const;  // that nobody has changed the files since they were opened: kMismatch
+  Status check_unchanged() const { return files_->check_unchanged(); }  // as of PartFiles
 
  private:
-  struct Placed {
-    std::byte* begin = nullptr;  // of the segment's first byte
-    PartId first_part = 0, parts = 0;
-    Bytes file_offset = 0;    // of the first part
-    Bytes spill_offset = -1;  // likewise; none where nothing is to change
-    int source = -1;          // of sources_
-  };
   using Lock = std::unique_lock<std::mutex>;
 
   PagedMemory(Config config, UserFaults faults);
   Status start();
-  Status place_segments();
-  Status open_spill();
-  Status open_slots();
+  Status map_memory();
   void compute_capacity();
-  Result<int> source_of(const std::string& file);
-  const Placed& segment_of(PartId id) const;
-  std::byte* begin_of(PartId id) const;
-  std::byte* slot_of(PartId id);
-  Bytes source_offset(PartId id) const;
-  Bytes spill_offset(PartId id) const;
-  Bytes bytes_in_blocks(PartId id);
+  std::byte* begin_of(PartId id) const { return pages_.data() + id * part_bytes_; }
+  std::byte* slot_of(PartId id) { return slots_.data() + (*parts_)[id].slot * part_bytes_; }
 
   bool answer_fault(const MemoryAccess& access) override;
+  bool make_dirty(PartId id);
   void answer_touches();
   void answer_touch(PartId id);
   void use(PartId id);
@@ -108,20 +88,18 @@ class PagedMemory final : private FaultAnswerer {
   void pump();
   bool begin_reading(PartId id, std::size_t ahead);
   bool make_room(std::size_t ahead, const LastTouched& kept);
+  void write_those_that_leave(std::size_t ahead, const LastTouched& kept);
   void drop(PartId id);
   void begin_writing(PartId id);
   void when_read(PartId id, const Status& status);
-  Status fill_rest(PartId id);
   void arrive(PartId id, const Status& status);
   void when_written(PartId id, const Status& status);
 
   Config config_;
   UserFaults faults_;
-  Bytes part_bytes_ = 0, bytes_ = 0, spill_bytes_ = 0;
-  std::vector<std::unique_ptr<SourceFile>> sources_;
-  std::vector<Placed> segments_;
+  Bytes part_bytes_ = 0;
+  std::unique_ptr<PartFiles> files_;
   Arena pages_, slots_;
-  std::optional<SpillFile> spill_;
 
   mutable std::mutex mutex_;
   std::optional<PartTable> parts_;
@@ -132,13 +110,12 @@ class PagedMemory final : private FaultAnswerer {
   std::size_t most_here_ = 0, here_ = 0;  // parts with slots
   std::size_t parts_ahead_ = 0;           // so many uses are seen to
   std::size_t under_way_ = 0;             // reads and writes
+  std::size_t writing_ = 0;
   std::size_t ahead_ = 0;                 // of them, so many are
   Counts counts_;
   Status problem_;
   bool stopping_ = false;
 
-  std::unique_ptr<TransferQueue> spill_in_, spill_out_;
-  std::vector<std::unique_ptr<TransferQueue>> source_in_;
   std::thread answering_;
 };
 

@@ -37,6 +37,11 @@ void PartTable::foresee() {
   }
 }
 
+std::size_t PartTable::next_use(PartId id) {
+  foresee();
+  return next_use_[as_index(id)];
+}
+
 bool PartTable::leaves_before(PartId one, PartId other) const {
   const std::size_t of_one = next_use_[as_index(one)], of_other = next_use_[as_index(other)];
   return of_one != of_other ? of_one > of_other : parts_[as_index(one)].newest < parts_[as_index(other)].newest;

@@ -70,7 +70,7 @@ class PartTable {
   // one that was used, or came, longest ago. A clean one, or a dirty one; none of `kept`.
   std::optional<PartId> leaves_first(std::size_t ahead, bool dirty, const LastTouched& kept);
 
-  std::size_t next_use(PartId id) const { return next_use_[as_index(id)]; }  // as of the last leaves_first()
+  std::size_t next_use(PartId id);  // so many uses from now on; kNotForeseen
 
   // How far to look ahead for who is used when.
   void set_horizon(std::size_t uses) { horizon_ = uses; }
