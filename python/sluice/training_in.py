@@ -29,7 +29,7 @@ _MOST_THAT_STREAMS = 64 << 20  # bytes of weights that have to be in memory at o
 _LARGEST_WINDOW = 256 << 20  # of states, in each direction
 _SPARE = 16  # a part in so many, for holes between tensors
 _LARGEST_GRAIN = 16 << 20  # by which what weights get changes
-_EVENTS_SOON, _EVENTS_LATER = 8, 256
+_EVENTS_SOON, _EVENTS_LATER = 2, 256
 _TRIED_BYTES = 64 << 20
 _STATES = {"Adam": 2, "AdamW": 2, "NAdam": 2, "RAdam": 2, "Adamax": 2, "Adadelta": 2}  # of a weight's size, of each weight
 
