@@ -13,12 +13,13 @@ build=(g++ cmake ninja-build pkg-config libdnnl-dev ocl-icd-opencl-dev liburing-
   nlohmann-json3-dev libcli11-dev libxxhash-dev coinor-libcbc-dev libonnx-dev libprotobuf-dev protobuf-compiler libopenmpi-dev)
 # The report page's charts. A Node from elsewhere, with its own npm, does as well, and Debian's npm cannot be installed beside it.
 command -v npm >/dev/null || build+=(nodejs npm)
-# qemu, busybox, cpio: tests/numa boots a machine with several memory nodes. chromium, selenium: tests/page. help2man:
-# the manual pages, which tests/install looks for. pybind11, python3-dev, python3-torch, libtorch-dev: the
-# Python package; pip, setuptools, wheel: its wheel. python3-onnx: the tutorial. libonnx-testdata: ONNX' own tests of its ops.
+# qemu-user: tests/install on emulated older processors; qemu-system, busybox, cpio: tests/numa boots a machine with several
+# memory nodes. chromium, selenium: tests/page. help2man: the manual pages, which tests/install looks for. pybind11, python3-dev,
+# python3-torch, libtorch-dev: the Python package; pip, setuptools, wheel: its wheel. python3-onnx: the tutorial.
+# libonnx-testdata: ONNX' own tests of its ops.
 test=(procps libgtest-dev libgmock-dev clang-format clang-tidy git qemu-system-x86 busybox-static cpio openmpi-bin
   chromium chromium-driver python3-selenium help2man pybind11-dev
-  python3-dev python3-torch python3-onnx libtorch-dev libonnx-testdata python3-pip python3-setuptools python3-wheel)
+  python3-dev python3-torch python3-onnx libtorch-dev libonnx-testdata python3-pip python3-setuptools python3-wheel qemu-user)
 package=(help2man pybind11-dev python3-dev python3-torch libtorch-dev dpkg-dev file)
 # What the releases name otherwise. Clang 14 cannot compile the ranges of Debian 12's standard library.
 clang=16 tcmalloc=libtcmalloc-minimal4

@@ -10,9 +10,10 @@ would like, weights the rest: all that is not in use just then, from one saved t
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Sequence
 
 from sluice.errors import SluiceError
@@ -30,6 +31,7 @@ _LARGEST_WINDOW = 256 << 20  # of states, in each direction
 _SPARE = 16  # a part in so many, for holes between tensors
 _LARGEST_GRAIN = 16 << 20  # by which what weights get changes
 _EVENTS_SOON, _EVENTS_LATER = 2, 256
+_FILE_BUDGETS = 32  # so many times the memory may be saved in a step, if half of the disk has it
 _TRIED_BYTES = 64 << 20
 _STATES = {"Adam": 2, "AdamW": 2, "NAdam": 2, "RAdam": 2, "Adamax": 2, "Adadelta": 2}  # of a weight's size, of each weight
 
@@ -45,6 +47,7 @@ class TrainingReport:
     weights: int = 0  # of the memory given, for weights
     others: int = 0  # likewise, for everything else
     peak: int = 0  # of others, in the last step
+    notes: list[str] = field(default_factory=list)  # of that step: what did not go as it should, such as a file that is full
 
 
 class TrainIn:
@@ -59,10 +62,9 @@ class TrainIn:
         self.parameters = OffloadedParameters(module, max(self._fast // 2, 2 << 20), to, weights)
         self._put_into(optimizer)
         self.optimizer: OffloadedOptimizer = offload_optimizer(optimizer, to, during_backward, window).offloaded
-        self._offload = Offload(self._fast - self._fast // 2, to)
+        self._offload = Offload(self._fast - self._fast // 2, to, min(_FILE_BUDGETS * self._fast, shutil.disk_usage(to).free // 2))
         self._offload.choose, self._offload.watch = self._divide, self._give_weights
         self._read_before = self._written_before = self._left = 0
-        self._step = TrainingReport()
         self.expected_seconds = self._expect(optimizer, module, to)
 
     # -- steps
@@ -81,7 +83,7 @@ class TrainIn:
         weights, states = self.parameters.report(), self.optimizer.moved
         read, written = weights.read + states[0] + self._left, weights.written + states[1] + self._left
         report = TrainingReport(read - self._read_before, written - self._written_before, read, written, self.parameters.fast,
-                                self._fast - self.parameters.fast, self._offload.last.peak)
+                                self._fast - self.parameters.fast, self._offload.last.peak, self._offload.last.notes)
         self._read_before, self._written_before = read, written
         return report
 

@@ -11,10 +11,15 @@ try:
 except ImportError:
     torch = None
 
+from modules import paging_refused
+
 PAGE = os.path.join(os.path.dirname(__file__), "../../docs/python.md")
 
 
-@unittest.skipIf(torch is None, "PyTorch is not installed")
+REFUSED = "PyTorch is not installed" if torch is None else paging_refused()
+
+
+@unittest.skipIf(REFUSED, REFUSED)
 class DocumentationTest(unittest.TestCase):
     def test_examples_run(self):
         with open(PAGE, encoding="utf-8") as page:

@@ -7,10 +7,15 @@ import struct
 import tempfile
 import unittest
 
-import torch
+try:
+    import torch
+except ImportError:
+    raise unittest.SkipTest("PyTorch is not installed") from None
+
 from torch import nn
 
 import sluice
+from modules import paging_refused
 
 FEW = "2MiB"  # of memory: parts of 64 KiB
 
@@ -95,6 +100,10 @@ def on_meta(kind=Tied):
     return module
 
 
+REFUSED = paging_refused()
+
+
+@unittest.skipIf(REFUSED, REFUSED)
 class InFolder(unittest.TestCase):
     def setUp(self):
         kept = tempfile.TemporaryDirectory()

@@ -43,7 +43,8 @@ TEST(KeptLosses, AreThoseOfTheReferenceKernelsWhateverTheLibrary) {
     SCOPED_TRACE(family.name);
     if (std::getenv("SLUICE_WRITE_LOSSES") != nullptr) {
       std::cout << "      {\"" << family.name << "\", {";
-      for (const float loss : losses_of(family.options, "reference")) std::cout << std::showpoint << std::setprecision(9) << loss << "F, ";
+      for (const float loss : losses_of(family.options, "reference"))
+        std::cout << std::showpoint << std::setprecision(9) << loss << "F, ";
       std::cout << "}},\n";
       continue;
     }

@@ -60,14 +60,16 @@ Result<std::unique_ptr<PagedMemory>> PagedMemory::open(Config config) {
 PagedMemory::PagedMemory(Config config, UserFaults faults) : config_(std::move(config)), faults_(std::move(faults)) {}
 
 Status PagedMemory::start() {
-  part_bytes_ = std::min(kLargestPart, static_cast<Bytes>(std::bit_floor(static_cast<std::uint64_t>(config_.resident / kPartsAtLeast))));
+  part_bytes_ = std::min(
+      kLargestPart, static_cast<Bytes>(std::bit_floor(static_cast<std::uint64_t>(config_.resident / kPartsAtLeast))));
   SLUICE_ASSIGN(files_, PartFiles::open(config_.segments, part_bytes_, config_.folder));
   SLUICE_RETURN_IF_ERROR(map_memory());
   parts_.emplace(as_index(files_->bytes() / part_bytes_));
   kept_ = unarmed_ = LastTouched(parts_->size());
   compute_capacity();
   SLUICE_RETURN_IF_ERROR(faults_.watch(pages_.data(), files_->bytes()));
-  if (!add_fault_answerer(*this)) return Error{ErrorCode::kUnsupported, "this process cannot see stores to memory from a disk"};
+  if (!add_fault_answerer(*this))
+    return Error{ErrorCode::kUnsupported, "this process cannot see stores to memory from a disk"};
   answering_ = std::thread([this] { answer_touches(); });
   return {};
 }
@@ -128,7 +130,8 @@ bool PagedMemory::make_dirty(PartId id) {
   if (part.place != Part::Place::kShown) return false;
   part.dirty = true;
   touched(id);
-  SLUICE_CHECK(::mprotect(begin_of(id), as_index(part_bytes_), PROT_READ | PROT_WRITE) == 0, "memory can be opened for stores");
+  SLUICE_CHECK(::mprotect(begin_of(id), as_index(part_bytes_), PROT_READ | PROT_WRITE) == 0,
+               "memory can be opened for stores");
   return true;
 }
 

@@ -62,7 +62,7 @@ class PagedMemory final : private FaultAnswerer {
   void set_resident(Bytes bytes);
   Counts counts() const;
 
-  Status take_problem();           // the first write that failed since the last call
+  Status take_problem();  // the first write that failed since the last call
   Status check_unchanged() const { return files_->check_unchanged(); }  // as of PartFiles
 
  private:
@@ -111,7 +111,7 @@ class PagedMemory final : private FaultAnswerer {
   std::size_t parts_ahead_ = 0;           // so many uses are seen to
   std::size_t under_way_ = 0;             // reads and writes
   std::size_t writing_ = 0;
-  std::size_t ahead_ = 0;                 // of them, so many are
+  std::size_t ahead_ = 0;  // of them, so many are
   Counts counts_;
   Status problem_;
   bool stopping_ = false;
