@@ -5,7 +5,7 @@
 #   wheel_test.sh SOURCES BUILD PYTHON
 set -euo pipefail
 sources=$1 build=$2 python=$3
-"$python" -c 'import pip, setuptools, wheel, torch' 2>/dev/null || { echo "skipped: $python has no pip, setuptools, wheel or PyTorch"; exit 77; }
+"$python" -c 'import importlib.util as u; assert all(map(u.find_spec, ("pip", "setuptools", "wheel", "torch")))' 2>/dev/null || { echo "skipped: $python has no pip, setuptools, wheel or PyTorch"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work" "$sources/python/build" "$sources"/python/*.egg-info' EXIT
 
