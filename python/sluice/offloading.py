@@ -96,6 +96,11 @@ class Offload:
         self._memory.set_limit(min(UNLIMITED, self._held + nbytes))
 
     @property
+    def needed(self) -> int:
+        """Bytes that the step's tensors take, with as much more as computing takes for a while."""
+        return self._memory.used() - self._fixed + self._growth
+
+    @property
     def holes(self) -> int:
         """Bytes between tensors, at the most."""
         return self._between

@@ -109,7 +109,8 @@ class TrainIn:
         """What a step's tensors do not take now, nor soon. What they will need again before long is not lent: fresh pages cost
         time."""
         if mosts is None:
-            self._set_weights(self._fast - (self._offload.last.budget or self._fast // 2) - self._under_way)
+            others = max(self._offload.last.budget or self._fast // 2, self._offload.needed + self._offload.holes)
+            self._set_weights(self._fast - others - self._under_way)
             return
         beside = self._offload.holes + self._under_way
         soon, later = (max(mosts[event : event + events], default=0) + beside for events in (_EVENTS_SOON, _EVENTS_LATER))

@@ -19,7 +19,6 @@
 namespace sluice::memory {
 namespace {
 
-constexpr Bytes kPage = kBlockAlignment;
 constexpr Bytes kLargestPart = 2 * kMiB;
 constexpr Bytes kPartsAtLeast = 32;      // in what is resident, where parts can be smaller
 constexpr int kNeighbours = 4;           // are read where the history says nothing

@@ -37,7 +37,7 @@ std::unique_ptr<PagedMemory> open_or_skip(PagedMemory::Config config) {
   return opened.ok() ? std::move(opened).value() : nullptr;
 }
 
-#define OPEN_OR_SKIP(memory, config)        \
+#define SLUICE_OPEN_OR_SKIP(memory, config) \
   const auto memory = open_or_skip(config); \
   if (!memory) GTEST_SKIP() << "no userfaultfd"
 
@@ -60,7 +60,7 @@ TEST(PagedMemory, IsAFileFromAnyOffsetToItsEnd) {
   const auto words = counting((5 << 20) + 123);
   const std::string path = write_file(folder, words, 4096 + 64);
   const Bytes bytes = static_cast<Bytes>(words.size()) * 4;
-  OPEN_OR_SKIP(memory, (PagedMemory::Config{{{path, 4096 + 64, bytes, false}}, 3 * kMiB, folder.path()}));
+  SLUICE_OPEN_OR_SKIP(memory, (PagedMemory::Config{{{path, 4096 + 64, bytes, false}}, 3 * kMiB, folder.path()}));
   for (int round = 0; round < 3; ++round) {
     EXPECT_EQ(std::memcmp(memory->segment(0), words.data(), words.size() * 4), 0);
     EXPECT_LE(memory->counts().resident, 3 * kMiB);
@@ -73,7 +73,7 @@ TEST(PagedMemory, KeepsWhatIsWrittenToAnyPartOfIt) {
   const ScratchFolder folder;
   const std::size_t count = 4 << 20;
   std::vector<std::uint32_t> expected(count, 0);
-  OPEN_OR_SKIP(memory, (PagedMemory::Config{{{"", 0, 16 * kMiB}}, 2 * kMiB, folder.path()}));
+  SLUICE_OPEN_OR_SKIP(memory, (PagedMemory::Config{{{"", 0, 16 * kMiB}}, 2 * kMiB, folder.path()}));
   auto* const words = reinterpret_cast<std::uint32_t*>(memory->segment(0));
   std::mt19937 random(2);
   for (int round = 0; round < 4'000; ++round) {
@@ -90,7 +90,7 @@ TEST(PagedMemory, ReadsWhatIsNextBeforeItIsTouched) {
   const ScratchFolder folder;
   const auto words = counting(16 << 20);
   const std::string path = write_file(folder, words, 0);
-  OPEN_OR_SKIP(memory, (PagedMemory::Config{{{path, 0, 64 * kMiB, false}}, 16 * kMiB, folder.path()}));
+  SLUICE_OPEN_OR_SKIP(memory, (PagedMemory::Config{{{path, 0, 64 * kMiB, false}}, 16 * kMiB, folder.path()}));
   const auto* const from = reinterpret_cast<const std::uint32_t*>(memory->segment(0));
   const auto sum_of = [&](std::size_t piece) {  // of 4 MiB, no faster than disks are
     std::this_thread::sleep_for(std::chrono::milliseconds(8));
@@ -117,7 +117,7 @@ TEST(PagedMemory, WritesNothingToFilesThatAreGiven) {
   auto words = counting(4 << 20);
   const std::string path = write_file(folder, words, 0);
   for (const bool changes : {true, false}) {
-    OPEN_OR_SKIP(memory, (PagedMemory::Config{{{path, 0, 16 * kMiB, changes}}, 4 * kMiB, folder.path()}));
+    SLUICE_OPEN_OR_SKIP(memory, (PagedMemory::Config{{{path, 0, 16 * kMiB, changes}}, 4 * kMiB, folder.path()}));
     auto* const mine = reinterpret_cast<std::uint32_t*>(memory->segment(0));
     for (std::size_t at = 0; at < words.size(); at += 1000) mine[at] += 1;
     for (std::size_t at = 0; at < words.size(); ++at) ASSERT_EQ(mine[at], words[at] + (at % 1000 == 0 ? 1 : 0));
@@ -128,7 +128,7 @@ TEST(PagedMemory, WritesNothingToFilesThatAreGiven) {
 
 TEST(PagedMemory, ManyThreadsReadAndWriteTheirWords) {
   const ScratchFolder folder;
-  OPEN_OR_SKIP(memory, (PagedMemory::Config{{{"", 0, 8 * kMiB}}, 2 * kMiB, folder.path()}));
+  SLUICE_OPEN_OR_SKIP(memory, (PagedMemory::Config{{{"", 0, 8 * kMiB}}, 2 * kMiB, folder.path()}));
   auto* const words = reinterpret_cast<std::uint32_t*>(memory->segment(0));
   constexpr std::size_t kThreads = 4, kCount = 2 << 20;
   std::atomic<int> wrong{0};
@@ -151,7 +151,7 @@ TEST(PagedMemory, ShrinksToWhatItIsGiven) {
   const ScratchFolder folder;
   const auto words = counting(8 << 20);
   const std::string path = write_file(folder, words, 0);
-  OPEN_OR_SKIP(memory, (PagedMemory::Config{{{path, 0, 32 * kMiB, false}}, 24 * kMiB, folder.path()}));
+  SLUICE_OPEN_OR_SKIP(memory, (PagedMemory::Config{{{path, 0, 32 * kMiB, false}}, 24 * kMiB, folder.path()}));
   EXPECT_EQ(std::memcmp(memory->segment(0), words.data(), words.size() * 4), 0);
   EXPECT_GT(memory->counts().resident, 16 * kMiB);
   memory->set_resident(8 * kMiB);
@@ -162,7 +162,7 @@ TEST(PagedMemory, ShrinksToWhatItIsGiven) {
 TEST(PagedMemory, SaysThatAFileWasChanged) {
   const ScratchFolder folder;
   const std::string path = write_file(folder, counting(1 << 20), 0);
-  OPEN_OR_SKIP(memory, (PagedMemory::Config{{{path, 0, 4 * kMiB, false}}, 2 * kMiB, folder.path()}));
+  SLUICE_OPEN_OR_SKIP(memory, (PagedMemory::Config{{{path, 0, 4 * kMiB, false}}, 2 * kMiB, folder.path()}));
   EXPECT_TRUE(memory->check_unchanged().ok());
   std::ofstream(path, std::ios::app) << "more";
   ASSERT_FALSE(memory->check_unchanged().ok());
@@ -182,7 +182,7 @@ TEST(PagedMemory, RefusesTooLittleAndFilesThatEndEarly) {
 
 TEST(PagedMemoryDeathTest, AChildDoesNotReadZeros) {
   const ScratchFolder folder;
-  OPEN_OR_SKIP(memory, (PagedMemory::Config{{{"", 0, 4 * kMiB}}, 2 * kMiB, folder.path()}));
+  SLUICE_OPEN_OR_SKIP(memory, (PagedMemory::Config{{{"", 0, 4 * kMiB}}, 2 * kMiB, folder.path()}));
   const pid_t child = ::fork();
   if (child == 0) ::_exit(static_cast<int>(*memory->segment(0)));
   int status = 0;
