@@ -200,7 +200,6 @@ def serve(options, model, optimizer, trained, base, before):
         if base is not None:
             report = base.report()
             answer.update(read=report.step_read, written=report.step_written)
-            base._begin_step()
         print(json.dumps(answer), flush=True)
 
 

@@ -10,6 +10,7 @@
 
 #include "python/core/own_process.hpp"
 #include "python/core/raise_error.hpp"
+#include "sluice/memory/faults/fault_handler.hpp"
 #include "sluice/memory/paging/paged_memory.hpp"
 
 namespace sluice::python {
@@ -71,6 +72,7 @@ void bind_paged_memory(py::module_& module) {
       .def(
           "check",
           [](const Pages& pages) {
+            memory::keep_fault_handler();  // libraries that take SIGSEGV behind us would end the process at a store
             raise_unless_ok(pages.memory().check_unchanged());
             raise_unless_ok(pages.memory().take_problem());
           },

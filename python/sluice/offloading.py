@@ -41,7 +41,10 @@ class Offload:
 
         self._torch, self._memory = torch, pool()
         share = parse_share(fast)
-        self._set_budget(None if share is not None else parse_size(fast))
+        self._budget: int | None = None
+        self._between = 0  # bytes of holes between tensors: a guess, then the most so far
+        if share is None:
+            self._set_budget(parse_size(fast))
         # A budget from what a step did, where one was not foreseen.
         self.choose: Callable[[Path], int] | None = None
         # Told at each event what the step takes from then on, event by event, and which of them it is; None where that is unknown.
@@ -149,11 +152,9 @@ class Offload:
         else:
             self._expected = self._paths.remember(KnownPath(path, path.plan(self._budget - self._between)))
 
-    def _set_budget(self, budget: int | None) -> None:
-        if budget is not None and budget == getattr(self, "_budget", None):
-            return
-        self._budget = budget
-        self._between = (budget or 0) // 16  # bytes of holes between tensors: a guess, then the most so far
+    def _set_budget(self, budget: int) -> None:
+        if budget != self._budget:
+            self._budget, self._between = budget, budget // 16
 
     # -- events
 

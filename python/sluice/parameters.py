@@ -24,7 +24,7 @@ _ALIGNED = 64  # bytes, as PyTorch's own memory is
 
 @dataclass
 class ParametersReport:
-    """Since the weights are on the disk; `step_` since the forward pass before the last one began."""
+    """Since the weights are on the disk; `step_`: since the last forward pass began."""
 
     read: int = 0  # bytes
     written: int = 0
@@ -57,7 +57,6 @@ class OffloadedParameters:
             self._move(each, *places[each.key])
         _read_buffers(module, located)
         self._before = self._counts()
-        self.last = ParametersReport()
         module.register_forward_pre_hook(lambda *_: self._begin_step())
 
     # -- what the user calls
@@ -85,7 +84,7 @@ class OffloadedParameters:
         if self._pages is None:
             return
         self._pages.check()
-        self.last, self._before = self.report(), self._counts()
+        self._before = self._counts()
         for each in self._own:
             if each.parameter.data_ptr() != each.address and each.parameter.device.type == "cpu":
                 self._take_again(each)
@@ -200,6 +199,9 @@ def _refuse_what_is_missing(module: torch.nn.Module, located: dict[str, Located]
             raise ValueError(
                 f"'{each.name}' is {list(each.parameter.shape)} of {each.parameter.dtype}, and {list(each.shape)} of {each.dtype} in "
                 f"{each.located.file}: weights are used as they lie there; make the module of that type")
+    for holder, name, whole, buffer in _named(module):
+        if name in holder._buffers and buffer is not None and buffer.is_meta and whole not in located:
+            raise ValueError(f"buffer '{whole}' is on \"meta\" and no checkpoint has it: give it values")
     strange = sorted(located.keys() - {name for _, _, name, _ in _named(module)})
     if strange:
         raise ValueError(f"the checkpoint has '{strange[0]}' ({len(strange)} in all), which the module has not: is it another "
@@ -233,10 +235,8 @@ def _read_buffers(module: torch.nn.Module, located: dict[str, Located]) -> None:
     import torch
 
     for holder, name, whole, buffer in _named(module):
-        if name not in holder._buffers or buffer is None or (whole not in located and not buffer.is_meta):
+        if name not in holder._buffers or buffer is None or whole not in located:
             continue
-        if whole not in located:
-            raise ValueError(f"buffer '{whole}' is on \"meta\" and no checkpoint has it: give it values")
         each = located[whole]
         read = torch.from_file(each.file, dtype=torch.uint8, size=os.path.getsize(each.file))
         size = each.extent * torch.empty(0, dtype=each.dtype).element_size()

@@ -97,13 +97,10 @@ class TrainIn:
 
     def _divide(self, path: Path) -> int:
         """What the step's tensors get."""
-        least_of_weights = _streaming(self.parameters.bytes)
-        least = path.least() * (1 + 1 / _SPARE)
-        least_of_weights += self._under_way
-        self._refuse_below(int(least) + least_of_weights, "now that a step has shown what it takes at once")
+        beside = _streaming(self.parameters.bytes) + self._under_way
+        self._refuse_below(int(path.least() * (1 + 1 / _SPARE)) + beside, "now that a step has shown what it takes at once")
         wanted = int(path.peak() * (1 + 2 / _SPARE))
-        others = max(1, min(wanted, self._fast - least_of_weights))
-        return others
+        return max(1, min(wanted, self._fast - beside))
 
     def _give_weights(self, mosts: Sequence[int] | None, event: int) -> None:
         """What a step's tensors do not take now, nor soon. What they will need again before long is not lent: fresh pages cost

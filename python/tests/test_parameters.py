@@ -1,5 +1,6 @@
 """Weights on a disk: PyTorch's bits in any budget, from checkpoints in place, and errors that say what is wrong."""
 
+import faulthandler
 import json
 import os
 import pickle
@@ -225,6 +226,12 @@ class FromCheckpoints(InFolder):
                 sluice.offload_parameters(made(), FEW, self.folder, weights=path)
         del state["out.weight"]
         write_safetensors(path, state)
+        module = made()
+        module.register_buffer("extra", torch.empty(3, device="meta"))
+        weight = module.out.weight.data_ptr()
+        with self.assertRaisesRegex(ValueError, "buffer 'extra'"):
+            sluice.offload_parameters(module, FEW, self.folder)
+        self.assertEqual(module.out.weight.data_ptr(), weight, "nothing was moved")
         with self.assertRaisesRegex(ValueError, "'out.weight' is on \"meta\""):
             sluice.offload_parameters(on_meta(), FEW, self.folder, weights=path)
 
@@ -282,6 +289,14 @@ class WhatUsersDoBetweenSteps(InFolder):
         for each in (plain, module):
             each.float()
         self.assertEqual(train(module, adamw(module), 2), train(plain, adamw(plain), 2))
+        self.assert_same(module, plain)
+
+    def test_a_library_that_takes_the_signal_of_stores_meanwhile(self):
+        plain, module = made(), made()
+        sluice.offload_parameters(module, FEW, self.folder)
+        faulthandler.enable()
+        self.addCleanup(faulthandler.disable)
+        self.assertEqual(train(module, adamw(module)), train(plain, adamw(plain)))
         self.assert_same(module, plain)
 
     def test_a_child_does_not_see_zeros(self):

@@ -9,7 +9,7 @@
 //   a touch of one that is shown       nothing; it is set aside again when it was not touched for a while
 //   a store to one that is clean       a signal, once; it is written when it was not touched for a while
 //
-// Parts are of 2 MiB, in huge pages. An error of the disk: what cannot be written stays in memory, beyond the budget where need
+// Parts are of 2 MiB, in huge pages; smaller where the memory is below 64 MiB. An error of the disk: what cannot be written stays in memory, beyond the budget where need
 // be, and take_problem() says why; where what somebody has touched cannot be read there is no way on, and the process ends
 // with the reason.
 //
